@@ -23,6 +23,7 @@ from ..protocol.checks import MessageBounds
 from ..protocol.money import MOST_UNITS, from_units
 from ..protocol.triggers import (
     TRIGGERS,
+    BuiltIn,
     Threshold,
     Trigger,
 )
@@ -96,9 +97,9 @@ class Settings(Conduct, ClientRules, RoundRules):
             raise refuse("trigger", trigger, allowed)
 
     @property
-    def rule(self) -> Trigger:
+    def rule(self) -> BuiltIn:
         """When a round opens: `trigger`, or the paper's."""
-        if self.trigger is not None:
+        if isinstance(self.trigger, BuiltIn):
             return self.trigger
         return Threshold(math.inf if self.threshold is None else self.threshold)
 

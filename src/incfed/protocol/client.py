@@ -33,14 +33,14 @@ from ..rules.privacy import Noise, Normals, Privacy, secret_normals
 from ..types import Floats, Ints
 from .messages import Download, Upload
 from .packing import TRIANGLE, Packed, pack_matrix, pack_rows
-from .triggers import Trigger
+from .triggers import BuiltIn
 from .trust import Models
 
 REFRESH = 256  # own updates after which the factor is made afresh from V
 LOST = 1e-6  # relative to V: more than rounding can be
 
 
-def kernel_rules(learning: Learning, trigger: Trigger | None, dim: int) -> Rules:
+def kernel_rules(learning: Learning, trigger: BuiltIn | None, dim: int) -> Rules:
     """The settings of a client as the kernels take them; `trigger`: when it calls for a round,
     None: never."""
     return Rules(

@@ -24,7 +24,7 @@ from .messages import Upload
 from .money import Budget, exact_sum
 from .packing import gather
 from .traffic import round_communication
-from .triggers import Trigger, trigger_of
+from .triggers import BuiltIn, trigger_of
 
 
 class Uploads(NamedTuple):
@@ -114,7 +114,7 @@ class Server(NamedTuple):
         return cast(Mechanism, self.rules.mechanism)  # rules know it as a plug-in
 
     @property
-    def trigger(self) -> Trigger:
+    def trigger(self) -> BuiltIn:
         """When a round opens."""
         return trigger_of(self.rules)
 
@@ -223,6 +223,7 @@ class OpenRound:
         """Lines 12-14: add the participants' data (db in order of id), and pay them."""
         server, uploads, members = self.server, self.uploads, decision.participants
         shared, rules = server.shared, server.rules
+        trigger = rules.trigger
         if len(db):
             shared = shared.plus(uploads.pending, members, db, server.ridge)
         payments, asked = decision.payments[members], uploads.costs[members]
@@ -233,7 +234,7 @@ class OpenRound:
             idle=self.idle,
             communication=round_communication(
                 self.called, self.idle, len(payments), len(shared.b),
-                streams=getattr(rules.trigger, "streams", None),
+                streams=trigger.streams if isinstance(trigger, BuiltIn) else None,
                 everyone=rules.download == EVERYONE, scores=server.scores,
             ),
             ratio=math.exp(min(0.0, shared.logdet - self.round.full_value)),

@@ -10,6 +10,7 @@ registers its classes as `Kinds`, which turn data into objects.
 from __future__ import annotations
 
 import inspect
+import sys
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -167,6 +168,27 @@ def public(room: ModuleType, base: type) -> dict[str, Callable[..., Any]]:
         for name, one in classes.items()
         if isinstance(one, type) and issubclass(one, base) and one is not base
     }
+
+
+def own_names(cls: type) -> list[str]:
+    """The public names that classes of the user's own define in this one, or annotate."""
+    own = [one for one in cls.__mro__ if not is_ours(one)]
+    found = (name for one in own for name in (*vars(one), *annotations(one)))
+    return [name for name in dict.fromkeys(found) if not name.startswith("_")]
+
+
+def is_ours(cls: type) -> bool:
+    """Is it a class of this package?"""
+    return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def annotations(cls: type) -> dict[str, Any]:
+    """Those of the class itself, not evaluated where that is not possible yet."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    return inspect.get_annotations(cls)
 
 
 @cache
