@@ -37,6 +37,10 @@ from ..values import String
 
 SAFE = safe_limits(None)  # stands for those of the budget in settings that name no limits
 BUDGET = replace(ranges.BUDGET, words=(NONE,), as_float=True)  # of a config
+SERVED_TRIGGERS = (
+    f"one of {', '.join(TRIGGERS.makers)}: in a served federation it is the client that calls for "
+    "a round, and it knows only these. A trigger of your own is for simulations"
+)
 
 
 @rule(kw_only=True)
@@ -88,7 +92,7 @@ class Settings(Conduct, ClientRules, RoundRules):
         if trigger is None:
             return
         if TRIGGERS.makers.get(type(trigger).__name__) is not type(trigger):
-            raise refuse("trigger", trigger, f"one of {', '.join(TRIGGERS.makers)}")
+            raise refuse("trigger", trigger, SERVED_TRIGGERS)
         if isinstance(trigger, Threshold):
             object.__setattr__(self, "threshold", trigger.D_c)
             object.__setattr__(self, "trigger", None)
@@ -166,7 +170,10 @@ class Settings(Conduct, ClientRules, RoundRules):
             PaymentFree() if own and not load else load_mechanism(mechanism, spot, folder)
         )
         if "trigger" in given:
-            given["trigger"] = TRIGGERS.build(given["trigger"], "federation.trigger", folder).value
+            spot = "federation.trigger"
+            if ":" in str(TRIGGERS.table(given["trigger"], spot).get("kind")):
+                raise refuse(spot, given["trigger"], SERVED_TRIGGERS)
+            given["trigger"] = TRIGGERS.build(given["trigger"], spot, folder).value
         if "budget" not in given:
             allowed = 'given: a number, the most that is ever paid in all; or "none" for no limit'
             raise missing("federation.budget", allowed)

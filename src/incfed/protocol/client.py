@@ -205,9 +205,14 @@ class Learner:
         """Line 8, for what may go into the next round."""
         grown = self._logdet - self._logdet_shared
         own = self.clock > 0  # a round answers what was learned before, whoever shared in it
-        if self.share_from > 1 and self.new_steps < self.share_from:
+        if not self.ready:
             return False
         return own and triggered(self.clock, grown, self.rules.threshold, self.rules.clocked)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has as many new steps as it shares from."""
+        return self.share_from == 1 or self.new_steps >= self.share_from
 
     @property
     def logdet(self) -> float:

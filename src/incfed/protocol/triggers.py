@@ -97,7 +97,8 @@ class Trigger(Plugin, ABC):
         super().__init_subclass__(**options)
         for name in own_names(cls):
             if name in cls._instead:
-                raise InputError(f"would be ignored: {cls._instead[name]}", f"{cls.__name__}.{name}")
+                place = f"{cls.__name__}.{name}"
+                raise InputError(f"would be ignored: {cls._instead[name]}", place)
 
     @abstractmethod
     def calls(self, client: ActingClient) -> bool:
@@ -117,8 +118,8 @@ class BuiltIn(Trigger):
     the server opens one by what they stream."""
 
     _instead = INSTEAD | {
-        "calls": "derive your class from incfed.Trigger; its `calls` may ask a trigger that it has, "
-        "as in `incfed.Threshold(1.0).calls(client)`"
+        "calls": "derive your class from incfed.Trigger; its `calls` may ask another trigger, as "
+        "`incfed.Threshold(1.0).calls(client)`"
     }
 
     @property

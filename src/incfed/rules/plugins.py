@@ -173,7 +173,7 @@ def public(room: ModuleType, base: type) -> dict[str, Callable[..., Any]]:
 def own_names(cls: type) -> list[str]:
     """The public names that classes of the user's own define in this one, or annotate."""
     own = [one for one in cls.__mro__ if not is_ours(one)]
-    found = (name for one in own for name in (*vars(one), *annotations(one)))
+    found = (name for one in own for name in (*vars(one), *annotated(one)))
     return [name for name in dict.fromkeys(found) if not name.startswith("_")]
 
 
@@ -182,7 +182,7 @@ def is_ours(cls: type) -> bool:
     return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
-def annotations(cls: type) -> dict[str, Any]:
+def annotated(cls: type) -> dict[str, Any]:
     """Those of the class itself, not evaluated where that is not possible yet."""
     if sys.version_info >= (3, 14):
         import annotationlib

@@ -20,6 +20,7 @@ from ..algorithms.base import Algorithm
 from ..algorithms.lin_ucb import LinUCB
 from ..kernels.factor import add_outer
 from ..kernels.signals import LOOSE, Signals, know, worthwhile_of
+from ..kernels.step import ROUNDING
 from ..kernels.trust import SCORES
 from ..protocol import deciding
 from ..protocol.global_statistics import GlobalStatistics
@@ -30,7 +31,7 @@ from ..protocol.packing import FACTOR, Packed, gather, pack_matrix
 from ..protocol.run import LoggedRound
 from ..protocol.strategy import VaryingCosts
 from ..protocol.synchronous import Synchronous, traffic_of_rounds
-from ..protocol.triggers import GROWTH, ROWS, trigger_of
+from ..protocol.triggers import GROWTH, ROWS, ActingClient, copies_of, trigger_of
 from ..results.comparison import Comparison
 from ..results.document import Block, Document
 from ..results.notebook import Shown, columns_table
@@ -124,6 +125,7 @@ class Federation(Shown):
         self.dim = Whole(1, ranges.MOST_DIM).of("dim", dim)
         self.algorithm, self._rules = algorithm, _protocol(algorithm).rules
         self._trigger = trigger_of(self._rules)
+        self._own = copies_of(self._trigger)  # a trigger of the user's own, asked after each step
         algorithm.check(number)
         seed = Whole(0).of("seed", seed)
         self._ridge = float(algorithm.ridge)
@@ -258,7 +260,10 @@ class Federation(Shown):
         if self._members[client]._learner.epoch == self._epoch:
             fetched, self._seen[client] = self._total - self._seen[client], self._total
         self._steps.append((client, reward, fetched))
-        if self._trigger.streams == ROWS:
+        if self._own is not None:
+            learner = self._members[client]._learner
+            triggered = self._own.calls(self._acting(client)) and learner.ready
+        elif self._trigger.streams == ROWS:
             add_outer(self._streamed, x)
             triggered = self._promising() and self._worthwhile()
         elif self._signals is not None:  # growth is streamed
@@ -267,6 +272,23 @@ class Federation(Shown):
             triggered = self._called(self._signals)
         if triggered:
             self._round(client)
+
+    def _acting(self, client: int) -> ActingClient:
+        """What a trigger of the user's own sees."""
+        member = self._members[client]
+        learner, price = member._learner, np.array([member.cost])
+        grown = learner.logdet - learner.logdet_shared
+        return ActingClient(
+            index=client,
+            dim=self.dim,
+            step=self.steps - 1,
+            steps=learner.clock,
+            pending=learner.pending_steps,
+            growth=grown if grown > ROUNDING else 0.0,
+            logdet=learner.logdet,
+            cost=float(round_up(price, self._rules.money_digits)[0]),
+            epoch=learner.epoch,
+        )
 
     def _called(self, signals: Signals) -> bool:
         """Would the server call for a round, by the growth that clients report?"""
