@@ -245,9 +245,6 @@ CASES: dict[str, dict[str, Any]] = {
     "the paper's": {"costs": 5.0},
     "one for one": {"download": "one-for-one", "costs": [0.5, 30.0, 5.0, 5.0, 100.0, 1.0]},
     "batches": {"share_from": 4, "costs": 2.0},
-    "batches, one for one": {
-        "share_from": 3, "download": "one-for-one", "costs": [0.5, 30.0, 5.0, 5.0, 100.0, 1.0],
-    },
     "little trust": {"trust": 3.0, "costs": 2.0},
     "noise": {"privacy": incfed.Privacy(epsilon=4, reward_bound=2)},
     "cents": {"money_digits": 1, "costs": 1.23},
