@@ -87,7 +87,7 @@ class Trigger(Plugin, ABC):
     >>> world = incfed.Synthetic(clients=5, dim=3, arms=4, pool=50)
     >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), trigger=Often())
     >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
-    5
+    6
     """
 
     _example = "Patient(news=5)"
@@ -109,7 +109,7 @@ class Trigger(Plugin, ABC):
         ...         return client.pending >= 3 and incfed.Threshold(1.0).calls(client)
         >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), trigger=Both())
         >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
-        18
+        13
         """
 
 
