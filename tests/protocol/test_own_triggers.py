@@ -518,7 +518,7 @@ def test_a_served_federation_refuses_it(tmp_path: Path) -> None:
         Settings(dim=1, mechanism=PAID, trigger=Paper(1.0))
     (tmp_path / "own.py").write_text("raise SystemExit('this is not run')")
     table = {"dim": 1, "mechanism": "PayEveryone", "budget": 1, "trigger": "own.py:Mine"}
-    with pytest.raises(incfed.InputError, match=rf"^federation\.trigger: got 'own.*{said}"):
+    with pytest.raises(incfed.InputError, match=rf"^federation\.trigger\.kind: got 'own.*{said}"):
         Settings.read(table, tmp_path)
     with pytest.raises(incfed.InputError, match="must be one of"):  # what a coordinator may say
         TRIGGERS.recorded({"kind": "own.py:Mine"})

@@ -37,7 +37,8 @@ from ..values import String
 
 SAFE = safe_limits(None)  # stands for those of the budget in settings that name no limits
 BUDGET = replace(ranges.BUDGET, words=(NONE,), as_float=True)  # of a config
-SERVED_TRIGGERS = (
+SERVED_TRIGGERS = replace(TRIGGERS, extended=False)
+SERVED_ONES = (
     f"one of {', '.join(TRIGGERS.makers)}: in a served federation it is the client that calls for "
     "a round, and it knows only these. A trigger of your own is for simulations"
 )
@@ -92,7 +93,7 @@ class Settings(Conduct, ClientRules, RoundRules):
         if trigger is None:
             return
         if TRIGGERS.makers.get(type(trigger).__name__) is not type(trigger):
-            raise refuse("trigger", trigger, SERVED_TRIGGERS)
+            raise refuse("trigger", trigger, SERVED_ONES)
         if isinstance(trigger, Threshold):
             object.__setattr__(self, "threshold", trigger.D_c)
             object.__setattr__(self, "trigger", None)
@@ -171,9 +172,10 @@ class Settings(Conduct, ClientRules, RoundRules):
         )
         if "trigger" in given:
             spot = "federation.trigger"
-            if ":" in str(TRIGGERS.table(given["trigger"], spot).get("kind")):
-                raise refuse(spot, given["trigger"], SERVED_TRIGGERS)
-            given["trigger"] = TRIGGERS.build(given["trigger"], spot, folder).value
+            kind = SERVED_TRIGGERS.table(given["trigger"], spot).get("kind")
+            if isinstance(kind, str) and ":" in kind:
+                raise refuse(f"{spot}.kind", kind, SERVED_ONES)
+            given["trigger"] = SERVED_TRIGGERS.build(given["trigger"], spot, folder).value
         if "budget" not in given:
             allowed = 'given: a number, the most that is ever paid in all; or "none" for no limit'
             raise missing("federation.budget", allowed)
