@@ -138,11 +138,22 @@ def test_costs_are_those_that_clients_report() -> None:
         assert here["cost"] == record.asked[place]
 
 
+def test_a_cost_that_a_member_changes_is_reported_in_cents() -> None:
+    rules = incfed.IncFedUCB(PAID, trigger=Asking(3), costs=1.0, money_digits=1)
+    federation = incfed.Federation(2, dim=1, algorithm=rules)
+    federation[1].cost = 2.41
+    for member in federation:
+        member.learn([1.0], 0.5)
+    assert [one["cost"] for one in Asking.seen] == [1.0, 2.5]
+
+
 def test_growth_that_may_be_rounding_is_zero() -> None:
     world = incfed.Trace(clients=[0, 0], arms=[[[1.0]], [[1e-7]]], rewards=np.ones((2, 1)))
     rules = incfed.IncFedUCB(PAID, trigger=Asking(1), ridge=1.0)
-    incfed.simulate(world, rules)
-    assert [one["growth"] for one in Asking.seen] == [pytest.approx(math.log(2.0)), 0.0]
+    for run in (incfed.simulate, drive):
+        Asking.seen = []
+        run(world, rules)  # type: ignore[operator]
+        assert [one["growth"] for one in Asking.seen] == [pytest.approx(math.log(2.0)), 0.0]
 
 
 def test_steps_that_a_log_skips_are_not_asked_about() -> None:
