@@ -152,7 +152,7 @@ def test_growth_that_may_be_rounding_is_zero() -> None:
     rules = incfed.IncFedUCB(PAID, trigger=Asking(1), ridge=1.0)
     for run in (incfed.simulate, drive):
         Asking.seen = []
-        run(world, rules)  # type: ignore[operator]
+        run(world, rules)
         assert [one["growth"] for one in Asking.seen] == [pytest.approx(math.log(2.0)), 0.0]
 
 

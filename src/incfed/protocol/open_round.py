@@ -223,7 +223,7 @@ class OpenRound:
         """Lines 12-14: add the participants' data (db in order of id), and pay them."""
         server, uploads, members = self.server, self.uploads, decision.participants
         shared, rules = server.shared, server.rules
-        trigger = rules.trigger
+        streams = None if rules.trigger is None else server.trigger.streams
         if len(db):
             shared = shared.plus(uploads.pending, members, db, server.ridge)
         payments, asked = decision.payments[members], uploads.costs[members]
@@ -234,7 +234,7 @@ class OpenRound:
             idle=self.idle,
             communication=round_communication(
                 self.called, self.idle, len(payments), len(shared.b),
-                streams=trigger.streams if isinstance(trigger, BuiltIn) else None,
+                streams=streams,
                 everyone=rules.download == EVERYONE, scores=server.scores,
             ),
             ratio=math.exp(min(0.0, shared.logdet - self.round.full_value)),
