@@ -65,6 +65,13 @@ def test_a_setting_that_an_object_would_not_have(value: Any) -> None:
         type("Mine", (incfed.IncFedUCB,), {"mechanism": value})
 
 
+def test_a_function_as_a_setting_chooses_nothing_either() -> None:
+    with pytest.raises(incfed.InputError, match=r"^Mine\.choose: would be ignored.*policy=$"):
+
+        class Mine(incfed.Independent):
+            choose: Any = nothing
+
+
 def test_settings_without_a_dataclass() -> None:
     class Mine(incfed.Independent):
         ridge: float = 5.0

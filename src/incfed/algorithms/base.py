@@ -129,7 +129,7 @@ def _refuse_ignored(cls: type[Algorithm]) -> None:
     settings: Mapping[str, Any] = getattr(ours, "__dataclass_fields__", {})
     declared = {name for one in cls.__mro__ if not is_ours(one) for name in _declared(one)}
     for name in own_names(cls):
-        if name in declared:  # a setting of its own
+        if name in declared and name not in _BELONGS:  # a setting of its own
             continue
         if name in settings:
             again = f"declare it anew as `{name}: float = ...`, with {_ABOVE} above the class"
