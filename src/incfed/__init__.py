@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from .planning import Plan as Plan
     from .planning import estimate as estimate
     from .planning import plan as plan
+    from .protocol import ActingClient as ActingClient
     from .protocol import BestResponse as BestResponse
     from .protocol import Colluding as Colluding
     from .protocol import DrawnCosts as DrawnCosts

@@ -308,3 +308,70 @@ def test_prices_fit_the_dearest_client() -> None:
     switched = read_case(tables, clients_may_lie=True).space
     assert "PaymentEfficient" not in switched.candidates
     assert "PostedPrice (price 7.0)" in switched.candidates
+
+
+TRIGGER = """
+from dataclasses import dataclass
+import incfed
+
+@dataclass(frozen=True)
+class Often(incfed.Trigger):
+    pending: int = 10
+
+    def calls(self, client):
+        return client.pending >= self.pending
+"""
+
+
+def with_triggers(folder: Path, triggers: str) -> Path:
+    (folder / "often.py").write_text(TRIGGER)
+    (folder / "world.toml").write_text(f"{TOML}triggers = {triggers}\n")
+    return folder / "world.toml"
+
+
+def test_triggers_of_ones_own_are_searched(tmp_path: Path) -> None:
+    own = '{ kind = "often.py:Often", pending = 4 }'
+    case = read_case(with_triggers(tmp_path, f'[{own}, "Threshold", "often.py:Often"]'))
+    names = ["often.py:Often (pending 4)", "often.py:Often"]
+    assert case.space.choices["trigger"] == ("Threshold", *names)
+    first = [one for one in case.space.first(case.usual) if one.trigger == names[0]]
+    assert {one.mechanism for one in first} == {"PaymentFree", "PayEveryone", "PaymentEfficient"}
+    assert str(first[0]) == "beta 0.7, Often (pending 4), lambda 0.1"
+    table = first[0].table({}, 0)
+    assert table["trigger"] == {"kind": "often.py:Often", "pending": 4}
+    assert "threshold" not in table
+    assert all(case.space.holds(one) for one in first)
+    assert "beta" in case.space.numbers(first[0])
+    assert not {"threshold", "news"} & case.space.numbers(first[0]).keys()
+    assert len(case.notes) == 2
+    assert case.notes[0].startswith(
+        "No federation.toml with it: trigger: got 'often.py:Often (pending 4)', must be one of "
+    )
+    before = case.identity()
+    (tmp_path / "often.py").write_text(TRIGGER + "# changed")
+    assert read_case(tmp_path / "world.toml").identity() != before
+
+
+def test_a_plan_with_a_trigger_of_ones_own(tmp_path: Path) -> None:
+    source = with_triggers(tmp_path, '["often.py:Often"]')
+    plan = incfed.plan(source, minimize="regret", **{**SMALL, "trials": 20, "held_out": 2})
+    assert plan.setting.trigger == "often.py:Often"
+    assert "Clients ask for a round when often.py:Often says so." in words_of(plan)
+    assert plan.federation is None
+    plan.save(tmp_path / "plan")
+    entry, _ = read(tmp_path / "plan" / "run.toml").entries.values()
+    assert entry.value.trigger.pending == 10
+
+
+@pytest.mark.parametrize(
+    ("triggers", "said"),
+    [
+        ('["Threshold", "often.py:None"]', r"search\.triggers\[2\]\.kind: .*has no None"),
+        ('["often.py:Often", "Often"]', r"search\.triggers\[2\]: got 'Often', must be one of"),
+        ('[{ kind = "often.py:Often", odd = 1 }]', r"\[1\]\.odd: got 1, but there is no such"),
+        ('[{ kind = "often.py:Often", pending = [1] }]', r"\.pending: got \[1\], must be a number"),
+    ],
+)
+def test_mistakes_in_triggers_are_named(tmp_path: Path, triggers: str, said: str) -> None:
+    with pytest.raises(incfed.InputError, match=said):
+        read_case(with_triggers(tmp_path, triggers))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
 import numpy as np
 
+from ..errors import InputError, hint, listed
 from ..kernels.trust import Personal
 from ..kernels.ucb import Rules
 from ..protocol.client import kernel_rules
@@ -16,7 +18,7 @@ from ..protocol.synchronous import Synchronous
 from ..protocol.triggers import trigger_of
 from ..rules.learning import Learning
 from ..rules.limits import Limits
-from ..rules.plugins import Plugin
+from ..rules.plugins import Plugin, annotated, is_ours, own_names
 from ..rules.privacy import Privacy
 from ..rules.rule import documented
 from ..types import Floats
@@ -31,6 +33,17 @@ class Algorithm(Learning):
     >>> algorithm
     Independent(ridge=1.0, exploration=0.5)
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        _refuse_ignored(cls)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for one in type(self).__mro__:
+            if not is_ours(one) and issubclass(one, Algorithm) and not _is_dataclass(one):
+                said = f"declares {listed(_declared(one))}, which would be ignored: write {_ABOVE}"
+                raise InputError(f"{said} above the class", one.__name__)
 
     @property
     def protocol(self) -> Protocol:
@@ -98,6 +111,46 @@ class Algorithm(Learning):
         """
         values = {field.name: _described(getattr(self, field.name)) for field in fields(self)}
         return {"kind": type(self).__name__, **values}
+
+
+_POLICY = "how a client chooses and learns is said by an incfed.Policy of your own, as policy="
+_MECHANISM = "who shares, and for what, is said by an incfed.Mechanism of your own, as mechanism="
+_ABOVE = "`@dataclass(frozen=True, kw_only=True)`"
+_BELONGS = {
+    **dict.fromkeys(("choose", "observe", "learn", "update", "predict", "select"), _POLICY),
+    "calls": "when a round opens is said by an incfed.Trigger of your own, as trigger=",
+    **dict.fromkeys(("decide", "amend", "promised"), _MECHANISM),
+}
+
+
+def _refuse_ignored(cls: type[Algorithm]) -> None:
+    """InputError if a class of the user's own defines what nothing would ask for."""
+    ours = next(one for one in cls.__mro__ if is_ours(one))
+    settings: Mapping[str, Any] = getattr(ours, "__dataclass_fields__", {})
+    declared = {name for one in cls.__mro__ if not is_ours(one) for name in _declared(one)}
+    for name in own_names(cls):
+        if name in declared and name not in _BELONGS:  # a setting of its own
+            continue
+        if name in settings:
+            again = f"declare it anew as `{name}: float = ...`, with {_ABOVE} above the class"
+            why = f"is a setting: give it as {name}=, or {again}"
+        elif hasattr(ours, name):
+            continue
+        else:
+            private = f"what only your class uses is private: `_{name}`"
+            close = hint(name, [one for one in dir(ours) if one[0] != "_"])
+            why = f"means nothing to an algorithm{close}: {_BELONGS.get(name, private)}"
+        raise InputError(f"would be ignored, as it {why}", f"{cls.__name__}.{name}")
+
+
+def _declared(cls: type) -> list[str]:
+    """The public settings that a class itself declares, or may: those that are annotated."""
+    found = annotated(cls).items()
+    return [name for name, type in found if name[0] != "_" and "ClassVar" not in str(type)]
+
+
+def _is_dataclass(cls: type) -> bool:
+    return "__dataclass_fields__" in vars(cls) or not _declared(cls)
 
 
 def _described(value: Any) -> Any:

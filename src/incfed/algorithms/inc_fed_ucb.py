@@ -10,7 +10,7 @@ from ..errors import missing, refuse
 from ..mechanisms.base import Mechanism
 from ..protocol.strategy import Behaviour, VaryingCosts, check_reports, groups
 from ..protocol.synchronous import Synchronous
-from ..protocol.triggers import Trigger
+from ..protocol.triggers import BuiltIn, Trigger
 from ..rules.members import COSTS, Members, costs_of, each_available
 from ..rules.rounds import RoundRules
 from ..rules.rule import documented
@@ -51,7 +51,7 @@ class IncFedUCB(Members, RoundRules, TrustingAlgorithm):
             allowed = "given, unless trigger is: IncFedUCB needs one of them"
             raise missing("threshold", allowed)
         for behaviour in self._behaviours:
-            if behaviour.holds_back and self.trigger is not None and self.trigger.streams:
+            if behaviour.holds_back and isinstance(self.trigger, BuiltIn) and self.trigger.streams:
                 allowed = (
                     f"left out with {type(self.trigger).__name__}: its clients stream every step, "
                     "so none can hold its data back"

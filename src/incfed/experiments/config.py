@@ -267,7 +267,9 @@ def build_algorithm(
         given["mechanism"] = mechanism.value
         sources.update(mechanism.sources)
     if "trigger" in given:
-        given["trigger"] = TRIGGERS.build(given["trigger"], f"{place}.trigger", folder).value
+        trigger = TRIGGERS.build(given["trigger"], f"{place}.trigger", folder)
+        given["trigger"] = trigger.value
+        sources.update(trigger.sources)
     if "reports" in given:
         given["reports"] = build_reports(given["reports"], f"{place}.reports", folder)
     if "limits" in given:

@@ -17,6 +17,7 @@ from ..protocol.checks import MessageBounds
 from ..protocol.money import MOST_UNITS, from_units
 from ..protocol.triggers import (
     TRIGGERS,
+    BuiltIn,
     Threshold,
     Trigger,
 )
@@ -30,6 +31,11 @@ from ..values import String
 
 SAFE = safe_limits(None)  # stands for those of the budget in settings that name no limits
 BUDGET = replace(ranges.BUDGET, words=(NONE,), as_float=True)  # of a config
+SERVED_TRIGGERS = replace(TRIGGERS, extended=False)
+SERVED_ONES = (
+    f"one of {', '.join(TRIGGERS.makers)}: in a served federation it is the client that calls for "
+    "a round, and it knows only these. A trigger of your own is for simulations"
+)
 
 
 @rule(kw_only=True)
@@ -81,7 +87,7 @@ class Settings(Conduct, ClientRules, RoundRules):
         if trigger is None:
             return
         if TRIGGERS.makers.get(type(trigger).__name__) is not type(trigger):
-            raise refuse("trigger", trigger, f"one of {', '.join(TRIGGERS.makers)}")
+            raise refuse("trigger", trigger, SERVED_ONES)
         if isinstance(trigger, Threshold):
             object.__setattr__(self, "threshold", trigger.D_c)
             object.__setattr__(self, "trigger", None)
@@ -90,9 +96,9 @@ class Settings(Conduct, ClientRules, RoundRules):
             raise refuse("trigger", trigger, allowed)
 
     @property
-    def rule(self) -> Trigger:
+    def rule(self) -> BuiltIn:
         """When a round opens: `trigger`, or the paper's."""
-        if self.trigger is not None:
+        if isinstance(self.trigger, BuiltIn):
             return self.trigger
         return Threshold(math.inf if self.threshold is None else self.threshold)
 
@@ -159,7 +165,11 @@ class Settings(Conduct, ClientRules, RoundRules):
             PaymentFree() if own and not load else MECHANISMS.pinned(mechanism, spot, folder)
         )
         if "trigger" in given:
-            given["trigger"] = TRIGGERS.build(given["trigger"], "federation.trigger", folder).value
+            spot = "federation.trigger"
+            kind = SERVED_TRIGGERS.table(given["trigger"], spot).get("kind")
+            if isinstance(kind, str) and ":" in kind:
+                raise refuse(f"{spot}.kind", kind, SERVED_ONES)
+            given["trigger"] = SERVED_TRIGGERS.build(given["trigger"], spot, folder).value
         if "budget" not in given:
             allowed = 'given: a number, the most that is ever paid in all; or "none" for no limit'
             raise missing("federation.budget", allowed)

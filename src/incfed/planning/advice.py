@@ -201,7 +201,9 @@ def explain(setting: Setting) -> str:
             f"As few are paid as needed for det V of the shared data to reach {setting.beta:.4g} "
             f"times that of all data (PaymentEfficient, beta {setting.beta:g})."
         )
-    if setting.news is None:
+    if setting.own is not None:
+        when = f"Clients ask for a round when {setting.trigger} says so"
+    elif setting.news is None:
         when = f"Clients ask for a round when they have enough new data (D_c {setting.threshold:g})"
     else:
         when = (

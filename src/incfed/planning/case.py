@@ -24,6 +24,7 @@ from ..experiments.config import (
     check_steps,
     load,
 )
+from ..ledger.settings import SERVED_ONES
 from ..mechanisms.registry import BUILT_IN, MECHANISMS, Pinned
 from ..support.inputs import counted
 from ..values import Number, Whole
@@ -248,8 +249,11 @@ def _norm(world: World) -> float:
 
 
 def _not_served(case: Case) -> list[str]:
-    """Why mechanisms of the user's own that are searched cannot be served."""
-    found = {}
+    """Why mechanisms and triggers of the user's own that are searched cannot be served."""
+    found = {
+        trigger: f"No federation.toml with it: {refuse('trigger', trigger, SERVED_ONES)}"
+        for trigger in case.space.own_triggers
+    }
     for setting in case.space.first(case.usual):
         if setting.mechanism not in BUILT_IN and setting.candidate not in found:
             found[setting.candidate] = ""

@@ -19,6 +19,7 @@ from ..errors import InputError
 from ..experiments.config import LONGEST_LABEL, WORLDS
 from ..ledger.settings import Settings
 from ..mechanisms.registry import MECHANISMS
+from ..protocol.triggers import TRIGGERS
 from ..results.numbers import human
 from ..rules.limits import NONE
 from ..rules.plugins import Kinds
@@ -40,6 +41,8 @@ def config_text(plan: Plan) -> str:
     case, seed, alone = plan.case, plan.held_out[0], plan.judgement.alone
     table = plan.setting.table(case.fixed, case.costs.of(seed))
     table["mechanism"] = _portable(table["mechanism"], MECHANISMS, case.folder)
+    if plan.setting.own is not None:
+        table["trigger"] = _portable(table["trigger"], TRIGGERS, case.folder)
     said = {}
     if case.costs.drawn:
         said["costs"] = f"# drawn from {case.costs}; those of seed {seed}: put your own here\n"

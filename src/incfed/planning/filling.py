@@ -82,8 +82,11 @@ def widest_gap(sums: Sequence[float]) -> float | None:
 
 
 def rarer(space: Space, best: Setting, tried: Collection[Setting], count: int) -> list[Setting]:
-    """At most `count` settings that were not tried yet: the best one with rarer rounds."""
+    """At most `count` settings that were not tried yet: the best one with rarer rounds; none if
+    a trigger of the user's own opens them."""
     numbers = space.numbers(best)
+    if best.own is not None:
+        return []
     [lever] = {"threshold", "news"} & numbers.keys()
     found = (
         space.make(
@@ -129,7 +132,8 @@ def along(
 
 
 def _lever(setting: Setting, space: Space) -> Lever | None:
-    """None: of a patient server, which waits until data alone is enough."""
+    """None: of a patient server, which waits until data alone is enough, and of the user's own
+    trigger."""
     if setting.threshold is None:
         return None
     mechanism, beta = setting.candidate, setting.beta

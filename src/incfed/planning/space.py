@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from .. import errors, ranges
 from ..algorithms import thresholds
 from ..mechanisms.registry import BUILT_IN, MECHANISMS
 from ..mechanisms.truthful import LEAST_COVER, NEAR
-from ..protocol.triggers import GROWTH, ROWS
+from ..protocol.triggers import GROWTH, ROWS, TRIGGERS
 from ..rules.learning import AUTO
 from ..rules.rounds import EVERYONE, ONE_FOR_ONE
 from ..values import Flag, Number, Word
@@ -45,7 +45,7 @@ KEYS = (
 
 @dataclass(frozen=True)
 class Candidate:
-    """A mechanism that may be tried."""
+    """A mechanism that may be tried, or a trigger of the user's own."""
 
     kind: str
     options: Options = ()  # fixed
@@ -73,6 +73,7 @@ class Setting:
     exploration: float | None = None  # a constant alpha
     width_scale: float = 1.0  # of its formula, otherwise
     trust: float | str = math.inf
+    own: Candidate | None = None  # the trigger, if it is the user's own
 
     @property
     def candidate(self) -> str:
@@ -81,6 +82,8 @@ class Setting:
 
     @property
     def trigger(self) -> str:
+        if self.own is not None:
+            return str(self.own)
         return THRESHOLD if self.news is None else PATIENT
 
     @property
@@ -96,7 +99,9 @@ class Setting:
         if self.beta is not None:
             mechanism["beta"] = self.beta
         table: dict[str, Any] = {"kind": "IncFedUCB", "mechanism": mechanism}
-        if self.news is None:
+        if self.own is not None:
+            table["trigger"] = {"kind": self.own.kind, **dict(self.own.options)}
+        elif self.news is None:
             table["threshold"] = self.threshold
         else:
             table["trigger"] = {"kind": PATIENT, "news": self.news, "signal": self.signal}
@@ -118,7 +123,10 @@ class Setting:
         name = self.candidate
         usual = {FREE: ["payment-free"], ALL: ["everyone paid"], PAID: beta}
         who = ", ".join(usual.get(name, [name.rpartition(":")[2], *beta]))
-        parts = [who, f"D_c {self.threshold:g}" if self.news is None else f"patient {self.news:g}"]
+        when = self.trigger.rpartition(":")[2]
+        if self.own is None:
+            when = f"D_c {self.threshold:g}" if self.news is None else f"patient {self.news:g}"
+        parts = [who, when]
         if self.news is not None and self.signal != ROWS:
             parts.append(self.signal)
         if self.download != EVERYONE:
@@ -168,6 +176,7 @@ class Space:
     widths: tuple[str, ...] = CHOICES["widths"]
     trusts: tuple[str, ...] = CHOICES["trusts"]
     signal: str = ROWS
+    own_triggers: Mapping[str, Candidate] = field(default_factory=dict)  # those of `triggers`
 
     @property
     def ranges(self) -> dict[str, Range]:
@@ -200,10 +209,11 @@ class Space:
     ) -> Setting:  # fmt: skip
         """Numbers that it has no use for are ignored."""
         one, patient = self.candidates[mechanism], trigger == PATIENT
+        paper = trigger == THRESHOLD
         return Setting(
             mechanism=one.kind,
             beta=self.beta.clip(beta) if one.searched else None,
-            threshold=None if patient else self.threshold.clip(threshold, digits=3),
+            threshold=self.threshold.clip(threshold, digits=3) if paper else None,
             ridge=self.ridge.clip(ridge),
             options=one.options,
             news=self.news.clip(news) if patient else None,
@@ -213,6 +223,7 @@ class Space:
             exploration=self.exploration.clip(exploration) if width == CONSTANT else None,
             width_scale=1.0 if width == CONSTANT else self.width_scale.clip(width_scale),
             trust=self._trust(trusting, trust),
+            own=self.own_triggers.get(trigger),
         )
 
     def _trust(self, trusting: str, limit: float) -> float | str:
@@ -239,7 +250,8 @@ class Space:
 
     def first(self, usual: float) -> list[Setting]:
         """The settings to begin with: patient ones for the cheapest mechanism; then from everyone
-        paid to nobody, at the usual D_c and at four times that, which the paper does not try."""
+        paid to nobody, at the usual D_c and at four times that, which the paper does not try, and
+        with each trigger of the user's own."""
         tried: dict[Setting, None] = {}
         cheapest = FREE if FREE in self.candidates else next(iter(self.candidates))
         for width, trusting, news, ridge in FIRST_PATIENT:
@@ -249,10 +261,12 @@ class Space:
                 tried[self.make(*chosen, beta=BETAS[-1], news=news, ridge=ridge, trust=middle)] = (
                     None
                 )
-        thresholds = ((usual, BETAS), (4 * usual, BETAS[::2]))
-        for threshold, betas in thresholds if THRESHOLD in self.triggers else ():
+        paper = [(THRESHOLD, usual, BETAS), (THRESHOLD, 4 * usual, BETAS[::2])]
+        starts = paper if THRESHOLD in self.triggers else []
+        starts += [(trigger, usual, BETAS) for trigger in self.own_triggers]
+        for trigger, threshold, betas in starts:
             for name, candidate in self.candidates.items():
-                rest = (THRESHOLD, self.downloads[0], self.widths[0], self.trusts[0])
+                rest = (trigger, self.downloads[0], self.widths[0], self.trusts[0])
                 for beta in betas if candidate.searched else (1.0,):
                     tried[self.make(name, *rest, beta=beta, threshold=threshold)] = None
         return list(tried)
@@ -308,6 +322,7 @@ def read_space(
     if stale:  # then clients cannot find out
         given.setdefault("trusts", [FULL, LIMITED])
     choices = {name: _choice(name, given) for name in CHOICES}
+    own_triggers = _own_triggers(given.get("triggers", []), folder)
     if "width_scale" in fixed and CONSTANT in choices["widths"]:
         allowed = "without constant where algorithm.width_scale is given"
         raise errors.refuse("search.widths", given["widths"], allowed)
@@ -316,7 +331,8 @@ def read_space(
     lies = Flag().of("search.clients_may_lie", given.get("clients_may_lie", False))
     usually = lie_proof(dearest) if lies else list(USUAL)
     return Space(
-        triggers=choices["triggers"],
+        triggers=(*choices["triggers"], *own_triggers),
+        own_triggers=own_triggers,
         downloads=choices["downloads"],
         widths=choices["widths"],
         trusts=choices["trusts"],
@@ -355,14 +371,44 @@ def read_space(
 
 
 def _choice(name: str, given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Some of the words of CHOICES, each once, in their order."""
+    """Some of the words of CHOICES, each once, in their order; without triggers of the user's
+    own."""
     allowed = CHOICES[name]
     value = given.get(name, list(allowed))
     if not isinstance(value, list) or not value:
         raise errors.refuse(f"search.{name}", value, f"a list of some of {', '.join(allowed)}")
     for n, word in enumerate(value, 1):
-        Word(allowed).of(f"search.{name}[{n}]", word)
+        if name != "triggers" or not _is_own(word):
+            Word(allowed).of(f"search.{name}[{n}]", word)
     return tuple(word for word in allowed if word in value)
+
+
+def _is_own(trigger: object) -> bool:
+    """Is it a trigger of the user's own: its name, or a table with its options?"""
+    kind = trigger.get("kind") if isinstance(trigger, Mapping) else trigger
+    return isinstance(kind, str) and ":" in kind
+
+
+def _own_triggers(value: list[Any], folder: Path) -> dict[str, Candidate]:
+    """By name, those of the user's own."""
+    found: dict[str, Candidate] = {}
+    for n, entry in enumerate(value, 1):
+        if _is_own(entry):
+            place = f"search.triggers[{n}]"
+            table = TRIGGERS.table(entry, place)
+            TRIGGERS.find(table, place, folder).check(table, place)
+            one = Candidate(table["kind"], _options(table, place))
+            found[str(one)] = one
+    return found
+
+
+def _options(table: Mapping[str, Any], place: str) -> Options:
+    """The fixed options of a mechanism or trigger."""
+    options = {key: option for key, option in table.items() if key != "kind"}
+    for key, option in options.items():
+        if not isinstance(option, bool | int | float | str):
+            raise errors.refuse(f"{place}.{key}", option, "a number, a text, true or false")
+    return tuple(options.items())
 
 
 def lie_proof(dearest: float) -> list[Any]:
@@ -405,12 +451,8 @@ def _candidates(value: object, folder: Path, dearest: float | None) -> dict[str,
                     f"at least {LEAST_COVER} and a reserve of at most {NEAR * dearest:.4g}"
                 )
                 raise errors.refuse(place, entry, allowed)
-        options = {key: option for key, option in table.items() if key != "kind"}
-        for key, option in options.items():
-            if not isinstance(option, bool | int | float | str):
-                raise errors.refuse(f"{place}.{key}", option, "a number, a text, true or false")
-        searched = "beta" in maker.keys and "beta" not in options
-        candidate = Candidate(table["kind"], tuple(options.items()), searched, bound)
+        searched = "beta" in maker.keys and "beta" not in table
+        candidate = Candidate(table["kind"], _options(table, place), searched, bound)
         found[str(candidate)] = candidate
     return found
 

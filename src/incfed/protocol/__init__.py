@@ -12,9 +12,10 @@ from .strategy import (
     Shading,
     Withholding,
 )
-from .triggers import GrowthRatio, News, Patient, Threshold, Trigger
+from .triggers import ActingClient, GrowthRatio, News, Patient, Threshold, Trigger
 
 __all__ = [
+    "ActingClient",
     "BestResponse",
     "Closed",
     "Colluding",

@@ -33,14 +33,14 @@ from ..rules.privacy import Noise, Normals, Privacy, secret_normals
 from ..types import Arrays, Floats, Ints
 from .messages import Download, Upload
 from .packing import TRIANGLE, Packed, pack_matrix, pack_rows
-from .triggers import Trigger
+from .triggers import BuiltIn
 from .trust import Models, state_of
 
 REFRESH = 256  # own updates after which the factor is made afresh from V
 LOST = 1e-6  # relative to V: more than rounding can be
 
 
-def kernel_rules(learning: Learning, trigger: Trigger | None, dim: int) -> Rules:
+def kernel_rules(learning: Learning, trigger: BuiltIn | None, dim: int) -> Rules:
     """The settings of a client as the kernels take them; `trigger`: when it calls for a round,
     None: never."""
     return Rules(
@@ -228,9 +228,14 @@ class Learner:
         """Line 8, for what may go into the next round."""
         grown = self._logdet - self._logdet_shared
         own = self.clock > 0  # a round answers what was learned before, whoever shared in it
-        if self.share_from > 1 and self.new_steps < self.share_from:
+        if not self.ready:
             return False
         return own and triggered(self.clock, grown, self.rules.threshold, self.rules.clocked)
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has as many new steps as it shares from."""
+        return self.share_from == 1 or self.new_steps >= self.share_from
 
     @property
     def logdet(self) -> float:

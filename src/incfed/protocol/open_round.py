@@ -24,7 +24,7 @@ from .messages import Upload
 from .money import Budget, exact_sum
 from .packing import gather
 from .traffic import round_communication
-from .triggers import Trigger, trigger_of
+from .triggers import BuiltIn, trigger_of
 
 
 class Uploads(NamedTuple):
@@ -115,7 +115,7 @@ class Server(NamedTuple):
         return cast(Mechanism, self.rules.mechanism)  # rules know it as a plug-in
 
     @property
-    def trigger(self) -> Trigger:
+    def trigger(self) -> BuiltIn:
         """When a round opens."""
         return trigger_of(self.rules)
 
@@ -225,6 +225,7 @@ class OpenRound:
         """Lines 12-14: add the participants' data (db in order of id), and pay them."""
         server, uploads, members = self.server, self.uploads, decision.participants
         shared, rules = server.shared, server.rules
+        streams = None if rules.trigger is None else server.trigger.streams
         if len(db):
             shared = shared.plus(uploads.pending, members, db, server.ridge)
         payments, asked = decision.payments[members], uploads.costs[members]
@@ -235,7 +236,7 @@ class OpenRound:
             idle=self.idle,
             communication=round_communication(
                 self.called, self.idle, len(payments), len(shared.b),
-                streams=getattr(rules.trigger, "streams", None),
+                streams=streams,
                 everyone=rules.download == EVERYONE, scores=server.scores,
             ),
             ratio=math.exp(min(0.0, shared.logdet - self.round.full_value)),

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..kernels.pending import collect, squares_of
 from ..kernels.signals import Signals
-from ..kernels.step import FULL, TRIGGERED, Steps, advance
-from ..kernels.store import conclude, make_room
+from ..kernels.step import FULL, ROUNDING, TRIGGERED, Steps, advance
+from ..kernels.store import BASE, CLOCK, PENDING, SERVER, VERSION, conclude, make_room
 from ..mechanisms.base import Decision
 from ..rules.members import Members
 from ..rules.rounds import ALL, EVERYONE, RoundRules
@@ -23,7 +23,7 @@ from .money import round_up
 from .open_round import OpenRound, Server, Uploads
 from .run import LoggedRound, Protocol, Run, Setup, StepTraffic, concatenated
 from .traffic import packed_matrix, packed_model, packed_ranks, packed_vector
-from .triggers import GROWTH, ROWS, trigger_of
+from .triggers import GROWTH, ROWS, ActingClient, copies_of, trigger_of
 
 ALWAYS_THERE = Members()  # without costs
 
@@ -55,6 +55,7 @@ class SynchronousRun(Run):
         )  # fmt: skip
         self.signals: Signals | None = None  # what the server hears between rounds
         self._stale = True if setup.stale else None  # None: not compiled in
+        self._own = copies_of(self.trigger)  # a trigger of the user's own, asked after each step
         self._all_clocks = rules.clocks == ALL
         self._squares = squares_of(self.dim)
         found = (kind.of(self) for kind in FEATURES)
@@ -72,18 +73,19 @@ class SynchronousRun(Run):
             one.check(items, rewards)
 
     def advance(self, steps: Steps, first: int) -> None:
-        done, state, n = 0, FULL, len(steps.clients)
+        done, state, n, own = 0, FULL, len(steps.clients), self._own
         while done < n or state == TRIGGERED:
             if state == FULL:
                 self.store = make_room(self.store)
             elif state == TRIGGERED:
                 self._round(first + done - 1, int(steps.clients[done - 1]))
             begin = done
+            part = steps if own is None else steps._replace(clients=steps.clients[: begin + 1])
             done, state = advance(
                 self._stale,
                 self.signals,
                 self.personal,
-                *steps,
+                *part,
                 *self.store,
                 *self.rules,
                 *self.bench,
@@ -91,6 +93,26 @@ class SynchronousRun(Run):
             )
             for one in self.features:
                 one.advanced(steps, begin, done, first)
+            if own is not None and done > begin and not math.isnan(steps.reward[begin]):
+                acting = self._acting(int(steps.clients[begin]), first + begin)
+                state = TRIGGERED if own.calls(acting) else state
+
+    def _acting(self, client: int, step: int) -> ActingClient:
+        """What a trigger of the user's own sees."""
+        row, logdets = self.store.table[client], self.store.logdet
+        logdet = float(logdets[client, 0])
+        grown = logdet - float(logdets[client, 2] if row[BASE] else logdets[SERVER, 0])
+        return ActingClient(
+            index=client,
+            dim=self.dim,
+            step=step,
+            steps=int(row[CLOCK]),
+            pending=int(row[PENDING]),
+            growth=grown if grown > ROUNDING else 0.0,
+            logdet=logdet,
+            cost=float(self.costs[client]),
+            epoch=int(row[VERSION]),
+        )
 
     def collect(self) -> Uploads:
         """Line 10: all clients with pending data."""

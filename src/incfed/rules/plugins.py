@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -238,6 +239,27 @@ def public(room: ModuleType, base: type) -> dict[str, Callable[..., Any]]:
 def _class(kind: str) -> str:
     """The name of the class in "my_file.py:Mine": where the file stands may differ."""
     return kind.rpartition(":")[2]
+
+
+def own_names(cls: type) -> list[str]:
+    """The public names that classes of the user's own define in this one, or annotate."""
+    own = [one for one in cls.__mro__ if not is_ours(one)]
+    found = (name for one in own for name in (*vars(one), *annotated(one)))
+    return [name for name in dict.fromkeys(found) if not name.startswith("_")]
+
+
+def is_ours(cls: type) -> bool:
+    """Is it a class of this package?"""
+    return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def annotated(cls: type) -> dict[str, Any]:
+    """Those of the class itself, not evaluated where that is not possible yet."""
+    if sys.version_info >= (3, 14):
+        import annotationlib
+
+        return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
+    return inspect.get_annotations(cls)
 
 
 @cache

@@ -103,7 +103,9 @@ class Terms(Configured):
         super().__post_init__()
         if self.trigger is not None and self.threshold is not None:
             raise refuse("threshold", self.threshold, "left out: trigger says when rounds open")
-        if getattr(self.trigger, "streams", None) is not None:
+        # Only the class counts: an object of the user's own may have an attribute of that name.
+        streaming = hasattr(type(self.trigger), "streams")
+        if streaming and getattr(self.trigger, "streams", None) is not None:
             why = f"left out with {type(self.trigger).__name__}: clients stream every step"
             if self.share_from > 1:
                 raise refuse("share_from", self.share_from, why)

@@ -26,7 +26,7 @@ from ..protocol.packing import FACTOR, Packed, pack_matrix
 from ..protocol.run import LoggedRound
 from ..protocol.strategy import VaryingCosts
 from ..protocol.synchronous import Synchronous, traffic_of_rounds
-from ..protocol.triggers import ROWS, trigger_of
+from ..protocol.triggers import ROWS, copies_of, trigger_of
 from ..results.comparison import Comparison
 from ..results.document import Block, Document
 from ..results.notebook import Shown, columns_table
@@ -89,6 +89,7 @@ class Federation(Shown):
         trigger, self._ridge = trigger_of(self._rules), float(algorithm.ridge)
         self._stream = stream_of(trigger, self.dim, self._ridge)
         self._rows = trigger.streams == ROWS
+        self._own = copies_of(trigger)  # a trigger of the user's own, asked after each step
         self._scores = SCORES if getattr(algorithm, "trust", math.inf) == AUTO else 0
         self._members = MemberList()
         self._epoch = 0
@@ -393,7 +394,9 @@ class Federation(Shown):
             member._behind = False
             self._late.append(self.steps)
         self._steps.append((member.number, reward, fetched))
-        if self._stream is not None:
+        if self._own is not None:
+            triggered = self._own.calls(member._acting(self.steps - 1)) and member._ready
+        elif self._stream is not None:
             self._stream.hear(member, x, growth)
             triggered = self._stream.promising(self._members, self._server.shared)
             triggered = triggered and (not self._rows or self._worthwhile())

@@ -12,8 +12,11 @@ from numpy.typing import ArrayLike
 
 from .. import errors, ranges
 from ..algorithms.lin_ucb import LinUCB
+from ..kernels.step import ROUNDING
 from ..protocol.messages import Download, Upload
+from ..protocol.money import round_up
 from ..protocol.packing import Packed
+from ..protocol.triggers import ActingClient
 from ..rules.privacy import noise_stream
 from ..support import inputs
 from ..types import Arrays, Floats
@@ -131,6 +134,26 @@ class Member(LinUCB):
 
     def _pending(self) -> Packed:
         return self._learner.pending.packed()
+
+    @property
+    def _ready(self) -> bool:
+        return self._learner.ready
+
+    def _acting(self, step: int) -> ActingClient:
+        """What a trigger of the user's own sees."""
+        learner, digits = self._learner, self._federation._rules.money_digits
+        grown = learner.logdet - learner.logdet_shared
+        return ActingClient(
+            index=self.number,
+            dim=self.dim,
+            step=step,
+            steps=learner.clock,
+            pending=learner.pending_steps,
+            growth=grown if grown > ROUNDING else 0.0,
+            logdet=learner.logdet,
+            cost=float(round_up(np.array([self.cost]), digits)[0]),
+            epoch=learner.epoch,
+        )
 
     def _upload(self, round: int, price: float) -> Upload:
         return self._learner.freeze(round, price)

@@ -17,7 +17,7 @@ from ..kernels.factor import add_outer
 from ..kernels.signals import LOOSE, Signals, know, worthwhile_of
 from ..protocol.global_statistics import GlobalStatistics
 from ..protocol.packing import gather
-from ..protocol.triggers import GROWTH, ROWS, Trigger
+from ..protocol.triggers import GROWTH, ROWS, BuiltIn
 from ..types import Floats
 from .members import Member, MemberList
 
@@ -57,7 +57,7 @@ class SignalStream(ABC):
     def restore(self, state: Mapping[str, Any], members: MemberList) -> None: ...
 
 
-def stream_of(trigger: Trigger, dim: int, ridge: float) -> SignalStream | None:
+def stream_of(trigger: BuiltIn, dim: int, ridge: float) -> SignalStream | None:
     """None: clients call for rounds themselves."""
     kinds = {ROWS: RowStream, GROWTH: GrowthStream}
     return None if trigger.streams is None else kinds[trigger.streams](trigger, dim, ridge)
@@ -66,7 +66,7 @@ def stream_of(trigger: Trigger, dim: int, ridge: float) -> SignalStream | None:
 class RowStream(SignalStream):
     """The rows x of all steps: the server knows V_g + all pending data."""
 
-    def __init__(self, trigger: Trigger, dim: int, ridge: float) -> None:
+    def __init__(self, trigger: BuiltIn, dim: int, ridge: float) -> None:
         wanted = trigger.signals(1, dim, ridge, np.zeros(1))
         assert wanted is not None
         self._least, self._patient = wanted.least, wanted.patient
@@ -107,7 +107,7 @@ class RowStream(SignalStream):
 class GrowthStream(SignalStream):
     """The growth of each client's log det: the server knows an upper bound of what there is."""
 
-    def __init__(self, trigger: Trigger, dim: int, ridge: float) -> None:
+    def __init__(self, trigger: BuiltIn, dim: int, ridge: float) -> None:
         self._trigger, self._dim, self._ridge = trigger, dim, ridge
         self.begin(MemberList())
 

@@ -26,7 +26,7 @@ from ...protocol.client import Learner, Observations, kernel_rules
 from ...protocol.messages import Delivery, Download, Signal, Upload
 from ...protocol.money import exact_sum
 from ...protocol.packing import add_rows, pack_matrix, pack_rows
-from ...protocol.triggers import ROWS, TRIGGERS, Threshold, Trigger
+from ...protocol.triggers import ROWS, TRIGGERS, BuiltIn, Threshold
 from ...rules.rounds import EVERYONE
 from ...types import Floats
 from ..wire import FederationView
@@ -396,12 +396,12 @@ class DurableLearner:
         return True
 
 
-def trigger_of(settings: FederationView) -> Trigger:
+def trigger_of(settings: FederationView) -> BuiltIn:
     """When a round opens. InputError if this version does not know the trigger."""
     if settings.trigger is None:
         return Threshold(math.inf if settings.threshold is None else settings.threshold)
     with errors.at("trigger"):
-        known: Trigger = TRIGGERS.recorded(errors.table("trigger", settings.trigger, "a kind"))
+        known: BuiltIn = TRIGGERS.recorded(errors.table("trigger", settings.trigger, "a kind"))
     return known
 
 
