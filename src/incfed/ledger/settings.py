@@ -89,7 +89,8 @@ class Settings(Conduct, ClientRules, RoundRules):
         if TRIGGERS.makers.get(type(trigger).__name__) is not type(trigger):
             raise refuse("trigger", trigger, SERVED_ONES)
         if isinstance(trigger, Threshold):
-            object.__setattr__(self, "threshold", trigger.D_c)
+            finite = None if trigger.D_c == math.inf else trigger.D_c  # as JSON has it
+            object.__setattr__(self, "threshold", finite)
             object.__setattr__(self, "trigger", None)
         elif math.inf in trigger.settings().values():
             allowed = "one with finite numbers; if clients never ask for a round, threshold = inf"
