@@ -12,6 +12,7 @@ from ..errors import InputError, hint, listed
 from ..kernels.trust import Personal
 from ..kernels.ucb import Rules
 from ..protocol.client import kernel_rules
+from ..protocol.policies import Policy
 from ..protocol.protocols import Alone
 from ..protocol.run import Protocol
 from ..protocol.synchronous import Synchronous
@@ -33,6 +34,8 @@ class Algorithm(Learning):
     >>> algorithm
     Independent(ridge=1.0, exploration=0.5)
     """
+
+    policy: Policy | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)

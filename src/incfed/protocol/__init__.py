@@ -3,6 +3,7 @@
 from ..rules.limits import Limits
 from ..rules.privacy import Privacy
 from .open_round import Closed, OpenRound, Server, Uploads
+from .policies import ClientModel, Policy
 from .strategy import (
     BestResponse,
     Colluding,
@@ -17,6 +18,7 @@ from .triggers import ActingClient, GrowthRatio, News, Patient, Threshold, Trigg
 __all__ = [
     "ActingClient",
     "BestResponse",
+    "ClientModel",
     "Closed",
     "Colluding",
     "DrawnCosts",
@@ -26,6 +28,7 @@ __all__ = [
     "News",
     "OpenRound",
     "Patient",
+    "Policy",
     "Privacy",
     "Refusing",
     "Server",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -20,7 +19,7 @@ from ..errors import InputError, refuse
 from ..kernels.signals import Signals, signals
 from ..kernels.step import triggered
 from ..mechanisms.base import MEETS, Round
-from ..rules.plugins import Kinds, Plugin, own_names
+from ..rules.plugins import Kinds, Plugin, copied, own_names
 from ..rules.rounds import RoundRules
 from ..types import Floats, Mask
 from ..values import Number, Word
@@ -297,26 +296,18 @@ class Copies:
     """A trigger of the user's own in one run: each client's copy of it as it was given."""
 
     def __init__(self, trigger: Trigger) -> None:
-        self._given = _copy(trigger)
+        self._given = copied(trigger)
         self._of: dict[int, Trigger] = {}  # by client, from its first step on
 
     def calls(self, client: ActingClient) -> bool:
         """Does this client call for a round?"""
         own = self._of.get(client.index)
         if own is None:
-            own = self._of[client.index] = _copy(self._given)
+            own = self._of[client.index] = copied(self._given)
         answer = own.calls(client)
         if not isinstance(answer, bool | np.bool_):
             raise refuse(f"{type(own).__name__}.calls", answer, "True or False")
         return bool(answer)
-
-
-def _copy(trigger: Trigger) -> Trigger:
-    try:
-        return deepcopy(trigger)
-    except Exception as error:
-        said = f"cannot be copied for each client: {type(error).__name__}: {error}"
-        raise InputError(said, type(trigger).__name__) from error
 
 
 TRIGGERS = Kinds(

@@ -13,11 +13,12 @@ import inspect
 import sys
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from ..configured import Configured, Made
 from ..errors import InputError, at, hint, known, missing, table
@@ -45,6 +46,18 @@ class Plugin(Configured, ABC):
         """
         names: list[str] = [field.name for field in fields(self)] if is_dataclass(self) else []
         return {"kind": type(self).__name__, **{name: getattr(self, name) for name in names}}
+
+
+Mine = TypeVar("Mine", bound=Plugin)
+
+
+def copied(plugin: Mine) -> Mine:
+    """A client's own copy of an object of the user's own."""
+    try:
+        return deepcopy(plugin)
+    except Exception as error:
+        said = f"cannot be copied for each client: {type(error).__name__}: {error}"
+        raise InputError(said, type(plugin).__name__) from error
 
 
 @dataclass(frozen=True)
@@ -130,7 +143,8 @@ class Kinds:
         """The maker of what a config names. A class of the user's own is loaded, which runs its
         file."""
         given = self.table(value, place)
-        allowed = f"one of {', '.join(self.makers)}, or 'my_file.py:MyClass'"
+        own = "'my_file.py:MyClass'"
+        allowed = f"one of {', '.join(self.makers)}, or {own}" if self.makers else f"such as {own}"
         kind = given.get("kind")
         if kind is None:
             raise missing(f"{place}.kind", allowed)

@@ -160,6 +160,7 @@ class Simulation:
                 seed=self._seed,
                 stale=algorithm.reads == "stale",
                 personal=algorithm.personal(world.count, world.dim),
+                policy=algorithm.policy,
             )
         )
 
