@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from incfed.algorithms import Algorithm
+from incfed.algorithms.registry import ALGORITHMS
 from incfed.experiments.config import (
-    ALGORITHMS,
     CUT,
     RUN_KEYS,
     WORLDS,

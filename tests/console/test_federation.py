@@ -22,7 +22,7 @@ from incfed.ledger.database import Database
 from incfed.ledger.explaining import explain
 from incfed.ledger.federation import change_settings, create, prune
 from incfed.ledger.settings import Settings
-from incfed.mechanisms import registry
+from incfed.mechanisms.registry import MECHANISMS
 from incfed.rules.limits import Limits
 from support.console import app_of, asking, play, served, small
 from support.federation import Federation, made
@@ -189,10 +189,11 @@ def test_without_the_code_of_its_mechanism_a_round_is_shown_as_far_as_it_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "generous.py").write_text(CODE)
-    mine = registry.load_mechanism("generous.py:Generous", "mechanism", tmp_path)
+    mine = MECHANISMS.pinned("generous.py:Generous", "mechanism", tmp_path)
     four = small(tmp_path / "own.db", rounds=1, mechanism=mine)
     records._parse.cache_clear()
-    monkeypatch.setattr(registry, "_loaded", {})
+    for key in list(MECHANISMS.loaded):
+        monkeypatch.delitem(MECHANISMS.loaded, key)
     with four.store.read() as connection:
         found = explain(connection, 1)
         own = roster.history(connection, 3, four.clock())

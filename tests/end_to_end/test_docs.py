@@ -60,7 +60,7 @@ def play(page: str) -> dict[str, Any]:
 def test_there_is_something_to_test() -> None:
     assert len(blocks("README.md", "python")) == 1
     assert blocks("README.md", "python")[0].output.count("\n") == 3
-    assert len(blocks("docs/mechanisms.md", "python")) == 5
+    assert len(blocks("docs/mechanisms.md", "python")) == 6
     assert len(blocks("docs/configuration.md", "toml")) == 2
 
 

@@ -16,7 +16,8 @@ from incfed.ledger.database import Database
 from incfed.ledger.federation import apply_settings
 from incfed.ledger.records import read_settings
 from incfed.ledger.settings import Settings
-from incfed.mechanisms import registry
+from incfed.mechanisms.registry import MECHANISMS
+from incfed.rules.plugins import MissingCode
 from incfed.service.coordinator.config import read_config
 from support.federation import Federation
 
@@ -71,15 +72,16 @@ def test_a_round_ends_with_the_code_that_it_began_with(
 ) -> None:
     """Without it a coordinator does not start, whatever the config says by now."""
     (tmp_path / "mine.py").write_text(CODE)
-    mechanism = registry.load_mechanism("mine.py:Mine", "mechanism", tmp_path)
+    mechanism = MECHANISMS.pinned("mine.py:Mine", "mechanism", tmp_path)
     federation = Federation(tmp_path / "a.db", 2, dim=2, mechanism=mechanism, threshold=1.0)
     federation.coordinator.open_round(0)
     federation.settings = replace(federation.settings, mechanism=incfed.PayEveryone())
     federation.another()
     records._parse.cache_clear()
-    monkeypatch.setattr(registry, "_loaded", {})
-    with pytest.raises(registry.MissingCode, match=r"mine\.py:Mine was recorded with SHA-256"):
+    for key in list(MECHANISMS.loaded):
+        monkeypatch.delitem(MECHANISMS.loaded, key)
+    with pytest.raises(MissingCode, match=r"mine\.py:Mine was recorded with SHA-256"):
         federation.another()
-    registry.load_code("mine.py", "server.mechanism_files", tmp_path)
+    MECHANISMS.load_code("mine.py", "server.mechanism_files", tmp_path)
     federation.another()
     federation.store.close()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incfed
-from incfed.mechanisms.registry import BUILT_IN, load_mechanism
+from incfed.mechanisms.registry import BUILT_IN, MECHANISMS
 from support.rounds import open_round
 from support.worlds import Table, tables
 
@@ -58,5 +58,5 @@ def test_a_price_bounds_what_lies_gain(table: Table, data: st.DataObject, price:
 
 def test_a_pinned_mechanism_says_what_its_own_does(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text("import incfed\nclass Own(incfed.PaymentFree): pass\n")
-    pinned = load_mechanism("own.py:Own", "mechanism", tmp_path)
+    pinned = MECHANISMS.pinned("own.py:Own", "mechanism", tmp_path)
     assert pinned.lie_bound(1.0) == incfed.PaymentFree().lie_bound(1.0)

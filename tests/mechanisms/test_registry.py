@@ -12,14 +12,9 @@ import numpy as np
 import pytest
 
 import incfed
-from incfed.mechanisms.registry import (
-    MissingCode,
-    Pinned,
-    load_code,
-    load_mechanism,
-    recorded_mechanism,
-)
+from incfed.mechanisms.registry import MECHANISMS, Pinned
 from incfed.mechanisms.rehearsal import rehearse
+from incfed.rules.plugins import MissingCode
 
 CODE = """
 from dataclasses import dataclass
@@ -42,7 +37,8 @@ def write(folder: Path, text: str = CODE, name: str = "share.py") -> Path:
 
 
 def load(folder: Path, table: Any) -> incfed.Mechanism:
-    return load_mechanism(table, "mechanism", folder)
+    made: incfed.Mechanism = MECHANISMS.pinned(table, "mechanism", folder)
+    return made
 
 
 def pinned(folder: Path, **options: Any) -> Pinned:
@@ -55,7 +51,7 @@ def test_a_built_in_one_is_itself(tmp_path: Path) -> None:
     made = load(tmp_path, {"kind": "PaymentEfficient", "beta": 0.7})
     assert made == incfed.PaymentEfficient(beta=0.7)
     assert load(tmp_path, "PaymentFree") == incfed.PaymentFree()
-    assert recorded_mechanism(made.settings()) == made
+    assert MECHANISMS.recorded(made.settings()) == made
 
 
 def test_one_of_the_users_own_is_pinned_to_its_file(tmp_path: Path) -> None:
@@ -65,7 +61,7 @@ def test_one_of_the_users_own_is_pinned_to_its_file(tmp_path: Path) -> None:
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     recorded = {"kind": "share.py:Share", "extra": 2.0, "beta": 0.5, "sha256": sha256}
     assert found.settings() == recorded
-    again = recorded_mechanism(json.loads(json.dumps(recorded)))
+    again = MECHANISMS.recorded(json.loads(json.dumps(recorded)))
     assert again == found
     for _, round in rehearse(5, 0):
         one, two = found.decide(round), again.decide(round)
@@ -81,7 +77,7 @@ def test_what_a_database_says_is_never_loaded(
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest()
     monkeypatch.chdir(tmp_path)
     with pytest.raises(MissingCode, match=f"unseen.py:Share was recorded with SHA-256 {sha256}"):
-        recorded_mechanism({"kind": "unseen.py:Share", "sha256": sha256})
+        MECHANISMS.recorded({"kind": "unseen.py:Share", "sha256": sha256})
     assert not (tmp_path / "ran").exists()
 
 
@@ -97,16 +93,16 @@ def test_other_code_does_not_take_its_place(tmp_path: Path) -> None:
     [round] = [one for title, one in rehearse(0, 0) if title == "all costs huge"]
     assert (after.decide(round).payments < round.settle(round.everyone).payments).all()
     with pytest.raises(MissingCode):
-        recorded_mechanism({**before, "sha256": "0" * 64})
+        MECHANISMS.recorded({**before, "sha256": "0" * 64})
 
 
 def test_an_auditor_loads_it_from_elsewhere(tmp_path: Path) -> None:
     text = CODE + "# as it was\n"
     table = {"kind": "gone/share.py:Share", "sha256": hashlib.sha256(text.encode()).hexdigest()}
     with pytest.raises(MissingCode):
-        recorded_mechanism(table)
-    load_code(str(write(tmp_path, text, "copy.py")), "--mechanism-file", Path())
-    assert recorded_mechanism(table).settings() == table
+        MECHANISMS.recorded(table)
+    MECHANISMS.load_code(str(write(tmp_path, text, "copy.py")), "--mechanism-file", Path())
+    assert MECHANISMS.recorded(table).settings() == table
 
 
 @pytest.mark.parametrize(

@@ -48,13 +48,13 @@ def test_every_share_is_said_to_the_nearest_fraction() -> None:
 
 
 def test_how_well_it_predicts() -> None:
-    found = HeldOut("logistic", 0.105, 0.01, 0.128, (0.5695, 0.6363), BINS)
+    found = HeldOut("logistic", False, 0.105, 0.01, 0.105, 0.128, (0.5695, 0.6363), BINS)
     assert reliability.predicting(found) == (
         "All figures rest on a model of the log. Rewards of events that it was not fitted to, it "
         "predicts with 10.5 % less error than a constant does (log loss 0.5695 instead of 0.6363, "
         "R² 0.128). The rest is luck, as with most clicks, or what the features do not say."
     )
-    squares = HeldOut("linear", 0.9, 0.01, 0.9, None, BINS)
+    squares = HeldOut("linear", False, 0.9, 0.01, 0.9, 0.9, None, BINS)
     assert "with 90 % less error than a constant does (R² 0.900). The rest is luck, or what" in (
         reliability.predicting(squares)
     )

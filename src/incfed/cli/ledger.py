@@ -208,10 +208,10 @@ def audit(
         from ..ledger.audit import audit as run
         from ..ledger.audit import read_head
         from ..ledger.audits import record
-        from ..mechanisms.registry import load_code
+        from ..mechanisms.registry import MECHANISMS
 
         for file in files:
-            load_code(file, "--mechanism-file", Path())
+            MECHANISMS.load_code(file, "--mechanism-file", Path())
         saved = None if head is None else read_head(head)
         with store.read() as connection:
             report = run(connection, saved)

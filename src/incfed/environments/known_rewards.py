@@ -25,6 +25,11 @@ class KnownRewards(NamedTuple):
         return KnownRewards(*(column[which] for column in self))
 
     @property
+    def unweighted(self) -> KnownRewards:
+        """The same, where each counts as much."""
+        return self._replace(weights=np.ones(len(self.weights)))
+
+    @property
     def binary(self) -> bool:
         """Whether all rewards are 0 or 1."""
         return bool(np.isin(self.rewards, (0.0, 1.0)).all())

@@ -26,8 +26,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .. import algorithms, environments, errors
+from .. import environments, errors
 from ..algorithms import thresholds
+from ..algorithms.registry import ALGORITHMS
 from ..environments.base import World
 from ..environments.bootstrap import CLIENTS, EVENTS, Bootstrap
 from ..environments.trace import Trace
@@ -251,7 +252,6 @@ WORLDS = Kinds(
     public(environments, environments.World) | {"Trace": _trace},
     paths={"ReplayLog": ("items",)},
 )
-ALGORITHMS = Kinds(algorithms.Algorithm, public(algorithms, algorithms.Algorithm))
 
 
 def build_algorithm(

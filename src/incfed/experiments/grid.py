@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from .. import errors
+from ..algorithms.registry import ALGORITHMS
 from ..errors import InputError, refuse
 from ..mechanisms.registry import MECHANISMS
 from ..protocol.triggers import TRIGGERS
 from ..rules.plugins import Kinds
 from ..support.inputs import counted
 from .cells import Cell
-from .config import ALGORITHMS, WORLDS, Outline
+from .config import WORLDS, Outline
 
 MOST_CELLS = 1_000_000  # more is a typing error
 OWN_COLUMNS = (

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Table, select
 
 from ..errors import InputError
-from ..mechanisms.registry import MissingCode
 from ..protocol.statements import FIELDS
+from ..rules.plugins import MissingCode
 from ..rules.rounds import DIGITS
 from ..support.inputs import counted
 from . import tables
@@ -89,6 +89,7 @@ def audit(
         if saved is not None and row.number == saved.number:
             seen = row.hash
         _follow(connection, report, replay, acts, row)
+        replay.last = str(row.hash)
         watch(report.entries, total)
     if not report.entries:
         report.findings.append("there are no entries: no federation was ever founded here")

@@ -52,12 +52,17 @@ class Chain:
         self.written: list[dict[str, Any]] = []  # rows of `entries`
 
     @property
+    def last(self) -> LastEntry:
+        """The last entry of all, also if it is not written yet."""
+        return head(self._connection) if self._last is None else self._last
+
+    @property
     def number(self) -> int:
         """The number of the last entry of this transaction; 0: there is none yet."""
         return 0 if self._last is None else self._last.number
 
     def append(self, kind: str, at: float, **what: Any) -> None:
-        last = head(self._connection) if self._last is None else self._last
+        last = self.last
         number = last.number + 1
         body = canonical({"number": number, "kind": kind, "at": at, **what})
         self._last = LastEntry(number, link(last.hash, body))

@@ -15,8 +15,8 @@ from sqlalchemy import Connection, exists, select
 
 from ..errors import refuse
 from ..mechanisms.base import Round
-from ..mechanisms.registry import MissingCode
 from ..protocol.money import from_units
+from ..rules.plugins import MissingCode
 from . import tables
 from .overview import version
 from .records import CLOSED, RUNNING, VOID, Pruned, read_body, read_round, read_settings

@@ -12,8 +12,8 @@ import numpy as np
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from ..errors import InputError, refuse
-from ..mechanisms.registry import HASH, MissingCode
 from ..rules.limits import SMALL, Limits
+from ..rules.plugins import HASH, MissingCode
 from ..support.inputs import counted
 from . import tables
 from .chain import append, canonical, digest, said_by

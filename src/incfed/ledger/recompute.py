@@ -79,6 +79,7 @@ def _open(connection: Connection, replay: Replay, e: Row, failed: list[int]) -> 
         out=replay.out(e["round"], settings.barred_time) | set(failed),
         past=past,
         members=sum(not row["revoked"] for row in replay.clients.values()),
+        last=replay.last,
     )
 
 

@@ -24,7 +24,7 @@ from ..rules.learning import AUTO
 from ..rules.limits import NO_PAST, Past
 from ..types import Floats
 from . import tables
-from .chain import digest
+from .chain import START, digest
 from .settings import Settings
 
 OPEN, OFFERED, CLOSED, VOID = "open", "offered", "closed", "void"
@@ -177,13 +177,15 @@ def read_round(
     out: Collection[int],
     past: Mapping[int, Past] = NO_PAST,
     members: int = 0,
+    last: str = START,
 ) -> OpenRound:
     """All that a decision depends on. `out`: clients that are excluded (barred, or failed); `past`
-    and `members`, of the whole federation, are for limits."""
+    and `members`, of the whole federation, are for limits; `last`, the hash of the entry before the
+    decision, for mechanisms that draw lots."""
     sent = read_uploads(connection, round, settings)
     return open_round(
         connection, settings, sent, epoch=epoch, trigger=trigger, spent=spent, out=out, past=past,
-        members=members,
+        members=members, last=last,
     )  # fmt: skip
 
 
@@ -198,6 +200,7 @@ def open_round(
     out: Collection[int],
     past: Mapping[int, Past],
     members: int,
+    last: str = START,
 ) -> OpenRound:
     """The round of these uploads."""
     shared = Epochs(connection, settings)
@@ -210,6 +213,7 @@ def open_round(
         spent=spent,
         past=past,
         scores=SCORES if settings.trust == AUTO else 0,
+        seed=int(digest(settings.identity + last), 16),
     )
     judged = {client: upload for client, upload in sent.items() if client not in out}
     uploads = Uploads.of(judged, shared, epoch, settings.ridge)

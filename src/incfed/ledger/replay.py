@@ -8,7 +8,7 @@ from typing import Any
 from ..protocol.money import from_units
 from ..rules.limits import Limits, Past
 from ..rules.rounds import DIGITS
-from .chain import canonical
+from .chain import START, canonical
 from .clients import is_barred
 from .money import amounts
 from .past import Sent, remember
@@ -33,6 +33,7 @@ class Replay:
         self.payouts: dict[tuple[str, int, int], Row] = {}
         self.withdrawals: dict[int, Row] = {}
         self.operators: dict[str, Row] = {}
+        self.last = START  # the hash of the last entry
         self.digits = DIGITS  # of money: the same in all settings
         self.pruned_round, self.pruned_epoch = 0, 0
         self.interrupted: set[int] = set()  # rounds with a silence of the coordinator

@@ -12,13 +12,7 @@ from .. import errors, ranges
 from ..errors import at, missing, refuse
 from ..mechanisms.base import Mechanism
 from ..mechanisms.payment_free import PaymentFree
-from ..mechanisms.registry import (
-    BUILT_IN,
-    MECHANISMS,
-    Pinned,
-    load_mechanism,
-    recorded_mechanism,
-)
+from ..mechanisms.registry import BUILT_IN, MECHANISMS, Pinned
 from ..protocol.checks import MessageBounds
 from ..protocol.money import MOST_UNITS, from_units
 from ..protocol.triggers import (
@@ -95,7 +89,8 @@ class Settings(Conduct, ClientRules, RoundRules):
         if TRIGGERS.makers.get(type(trigger).__name__) is not type(trigger):
             raise refuse("trigger", trigger, SERVED_ONES)
         if isinstance(trigger, Threshold):
-            object.__setattr__(self, "threshold", trigger.D_c)
+            finite = None if trigger.D_c == math.inf else trigger.D_c  # as JSON has it
+            object.__setattr__(self, "threshold", finite)
             object.__setattr__(self, "trigger", None)
         elif math.inf in trigger.settings().values():
             allowed = "one with finite numbers; if clients never ask for a round, threshold = inf"
@@ -143,7 +138,7 @@ class Settings(Conduct, ClientRules, RoundRules):
         """From a body; MissingCode if the mechanism's code is not loaded."""
         trigger, privacy = body["trigger"], body["privacy"]
         objects = {
-            "mechanism": recorded_mechanism(body["mechanism"]),
+            "mechanism": MECHANISMS.recorded(body["mechanism"]),
             "limits": Limits(**body["limits"]),
             "trigger": trigger and TRIGGERS.recorded(trigger),
             "privacy": privacy and Privacy(**privacy),
@@ -168,7 +163,7 @@ class Settings(Conduct, ClientRules, RoundRules):
         mechanism = MECHANISMS.table(given["mechanism"], spot)
         own = ":" in str(mechanism.get("kind"))
         given["mechanism"] = (
-            PaymentFree() if own and not load else load_mechanism(mechanism, spot, folder)
+            PaymentFree() if own and not load else MECHANISMS.pinned(mechanism, spot, folder)
         )
         if "trigger" in given:
             spot = "federation.trigger"

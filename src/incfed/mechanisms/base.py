@@ -24,6 +24,7 @@ from ..rules.plugins import Plugin
 from ..types import Floats, Ints, Mask
 
 CLEARLY = 1e-9  # relative: a smaller difference in money, or in gain per money, is none
+_LOTS = 2**31 + 3  # spawn key: beside those of what clients do by chance
 MEETS = 1e-9  # docs/paper.md, reading 7: log ratio >= log beta - 1e-9
 
 
@@ -102,6 +103,7 @@ class Round:
         spent: float = 0.0,
         budget_left: float = np.inf,
         lagging: bool = False,
+        seed: int = 0,
     ) -> None:
         self.clients = clients  # [n] ids with pending data, ascending
         self.costs = costs  # [n] D^p of each
@@ -119,9 +121,24 @@ class Round:
         self._shared = (V, factor, logdet)
         self._ridge = ridge
         self.pending = pending
+        self._seed = seed
 
     def __len__(self) -> int:
         return len(self.clients)
+
+    @property
+    def rng(self) -> np.random.Generator:
+        """Random numbers for a mechanism that draws lots. Each access starts them anew, so that a
+        mechanism that is asked twice answers the same. In a simulation the seed of the run and the
+        number of the round decide them; in a served federation its identity and the ledger's last
+        entry before the decision, which no member knows when it names its price.
+
+        >>> lots = round.rng.permutation(len(round))
+        >>> bool((lots == round.rng.permutation(len(round))).all())
+        True
+        """
+        seed = np.random.SeedSequence(self._seed, spawn_key=(_LOTS, self.number))
+        return np.random.default_rng(seed)
 
     @property
     def everyone(self) -> Mask:

@@ -25,7 +25,7 @@ from ..experiments.config import (
     load,
 )
 from ..ledger.settings import SERVED_ONES
-from ..mechanisms.registry import BUILT_IN, Pinned, load_mechanism
+from ..mechanisms.registry import BUILT_IN, MECHANISMS, Pinned
 from ..support.inputs import counted
 from ..values import Number, Whole
 from .costs import ALLOWED, HIGHEST, Costs, read_costs
@@ -258,7 +258,8 @@ def _not_served(case: Case) -> list[str]:
         if setting.mechanism not in BUILT_IN and setting.candidate not in found:
             found[setting.candidate] = ""
             try:
-                made = load_mechanism(setting.table({}, 0)["mechanism"], "mechanism", case.folder)
+                table = setting.table({}, 0)["mechanism"]
+                made = MECHANISMS.pinned(table, "mechanism", case.folder)
                 if isinstance(made, Pinned):
                     made.check()
             except InputError as error:

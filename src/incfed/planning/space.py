@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from ..algorithms import thresholds
 from ..mechanisms.registry import BUILT_IN, MECHANISMS
 from ..mechanisms.truthful import LEAST_COVER, NEAR
 from ..protocol.triggers import GROWTH, ROWS, TRIGGERS
-from ..rules.learning import AUTO
-from ..rules.rounds import EVERYONE, ONE_FOR_ONE
+from ..rules.learning import AUTO, Trusting
+from ..rules.rounds import EVERYONE, ONE_FOR_ONE, RoundRules
 from ..values import Flag, Number, Word
 
 PAID, FREE, ALL = "PaymentEfficient", "PaymentFree", "PayEveryone"
@@ -29,7 +29,12 @@ CHOICES = {
     "widths": (PAPER, MIXTURE, CONSTANT),
     "trusts": (FULL, AUTO, LIMITED),
 }
-RIDGE = 0.1  # the algorithms' own default
+# Rules that are varied, beside mechanism, trigger and lambda; and what all rules are by default.
+VARIED = ("download", "width", "exploration", "width_scale", "trust")
+USUAL_RULES: dict[str, Any] = {
+    rule.name: rule.default for kind in (Trusting, RoundRules) for rule in fields(kind)
+}
+RIDGE: float = USUAL_RULES["ridge"]
 COVERS = (LEAST_COVER, 0.85, 1.0)  # of Truthful
 BETAS = (0.7, 0.3, 0.05, 0.01)  # tried first
 FIRST_PATIENT = (  # width, trust, news, lambda
@@ -105,18 +110,11 @@ class Setting:
             table["threshold"] = self.threshold
         else:
             table["trigger"] = {"kind": PATIENT, "news": self.news, "signal": self.signal}
-        table |= {"costs": costs, "ridge": self.ridge}
-        if self.download != EVERYONE:
-            table["download"] = self.download
-        if self.width == MIXTURE:
-            table["width"] = self.width
-        if self.exploration is not None:
-            table["exploration"] = self.exploration
-        if self.width_scale != 1.0:
-            table["width_scale"] = self.width_scale
-        if self.trust != math.inf:
-            table["trust"] = self.trust
-        return {**table, **fixed}
+        rules = {name: getattr(self, name) for name in VARIED}
+        if self.width == CONSTANT:  # no formula: alpha is given
+            del rules["width"]
+        changed = {name: value for name, value in rules.items() if value != USUAL_RULES[name]}
+        return {**table, "costs": costs, "ridge": self.ridge, **changed, **fixed}
 
     def __str__(self) -> str:
         beta = [] if self.beta is None else [f"beta {self.beta:g}"]

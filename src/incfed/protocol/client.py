@@ -30,11 +30,11 @@ from ..kernels.trust import SCORES
 from ..kernels.ucb import Rules, choose_dense, confidence
 from ..rules.learning import AUTO, Learning
 from ..rules.privacy import Noise, Normals, Privacy, secret_normals
-from ..types import Floats, Ints
+from ..types import Arrays, Floats, Ints
 from .messages import Download, Upload
 from .packing import TRIANGLE, Packed, pack_matrix, pack_rows
 from .triggers import BuiltIn
-from .trust import Models
+from .trust import Models, state_of
 
 REFRESH = 256  # own updates after which the factor is made afresh from V
 LOST = 1e-6  # relative to V: more than rounding can be
@@ -93,6 +93,29 @@ class Observations(NamedTuple):
         if len(self.rows) == self.steps < len(self.b):
             return pack_rows(np.array(self.rows).reshape(-1, len(self.b)))
         return pack_matrix(self.V)
+
+    def state(self, name: str) -> Arrays:
+        """Its arrays, named so; without those that are all zero."""
+        d, some = len(self.b), self.steps > 0
+        arrays: Arrays = {
+            "steps": np.array([self.steps]),
+            "V": self.V if some else np.empty((0, d)),
+            "b": self.b if some else np.empty(0),
+            "rows": np.array(self.rows).reshape(-1, d),
+            "scores": self.scores,
+        }
+        return {f"{name}.{part}": array for part, array in arrays.items()}
+
+    @classmethod
+    def of(cls, state: Arrays, name: str, dim: int) -> Observations:
+        """Those whose `state` it is."""
+        steps, V, b, rows, scores = (
+            state[f"{name}.{part}"] for part in ("steps", "V", "b", "rows", "scores")
+        )
+        none = cls.empty(dim)
+        if steps[0]:
+            none = none._replace(V=V.copy(), b=b.copy())
+        return none._replace(steps=int(steps[0]), rows=[*rows.copy()], scores=scores.copy())
 
 
 class FrozenData(NamedTuple):
@@ -370,6 +393,41 @@ class Learner:
         self.known = np.zeros(SCORES) if known is None else known
         self.uploaded_steps, self.noise = uploaded_steps, noise
         self._refactor()
+
+    def state(self) -> Arrays:
+        """All that it knows, while no round is open: with it, `restore` makes another learner of
+        the same settings go on as this one would, to the last bit."""
+        assert self.frozen is None, "in a round"
+        noise = Noise(np.empty((0, self.dim)), np.empty(0)) if self.noise is None else self.noise
+        return {
+            "counts": np.array([self.epoch, self.clock, self.uploaded_steps, self._age]),
+            "given_rounds": np.array(self.given_rounds, np.int64),
+            "logdets": np.array([self._logdet, self._logdet_shared]),
+            "V": self.V, "b": self.b, "U": self._U, "t": self._t,
+            "known": self.known, "noise.V": noise.V, "noise.b": noise.b,
+            **self.fresh.state("fresh"), **self.own.state("own"),
+            **self.kept.state("kept"), **self.given.state("given"),
+            **state_of(self._models, self.dim),
+        }  # fmt: skip
+
+    def restore(self, state: Arrays) -> None:
+        """Go on where the learner stopped that had this `state`."""
+        epoch, clock, uploaded_steps, age = state["counts"].tolist()
+        fresh, own, kept, given = (
+            Observations.of(state, name, self.dim) for name in ("fresh", "own", "kept", "given")
+        )
+        noise = Noise(state["noise.V"].copy(), state["noise.b"].copy())
+        self.resume(
+            epoch, clock, state["V"], state["b"], None, fresh, given,
+            tuple(state["given_rounds"].tolist()), own=own, known=state["known"].copy(),
+            uploaded_steps=uploaded_steps, noise=noise if len(noise.b) else None, kept=kept,
+        )  # fmt: skip
+        # What was updated step by step: computed anew, it would differ by rounding.
+        self._U, self._t = state["U"].copy(), state["t"].copy()
+        self._logdet, self._logdet_shared = state["logdets"].tolist()
+        self._age = age
+        if self._models is not None:
+            self._models.restore(state)
 
     def _refactor(self) -> None:
         """The factor, log det and t from V_i = V_g + dV_i itself."""

@@ -100,12 +100,13 @@ class Server(NamedTuple):
     spent: float = 0.0
     past: Mapping[int, Past] = NO_PAST  # of the clients that have one, if limits depend on it
     scores: int = 0  # scalars that go with every b (trust "auto")
+    seed: int = 0  # of the lots that mechanisms draw
 
     def after(self, shared: GlobalStatistics, spent: float) -> Server:
         """When another round has closed."""
         return Server(  # `_replace` would take longer than the sums
             self.rules, self.ridge, self.members, shared, self.rounds + 1, spent, self.past,
-            self.scores,
+            self.scores, self.seed,
         )  # fmt: skip
 
     @property
@@ -168,6 +169,7 @@ class OpenRound:
             spent=server.spent,
             budget_left=math.inf if limit is None else max(0.0, limit - server.spent),
             lagging=uploads.lagging,
+            seed=server.seed,
         )
 
     @property

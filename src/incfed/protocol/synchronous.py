@@ -53,6 +53,7 @@ class SynchronousRun(Run):
         self.server = Server(
             rules, setup.rules.ridge, setup.clients,
             GlobalStatistics.empty(setup.dim, setup.rules.ridge), scores=setup.scores,
+            seed=setup.seed,
         )  # fmt: skip
         self.signals: Signals | None = None  # what the server hears between rounds
         self._stale = True if setup.stale else None  # None: not compiled in

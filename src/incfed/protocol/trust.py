@@ -7,7 +7,7 @@ import numpy as np
 from ..kernels.factor import update
 from ..kernels.trust import GRID, SCORES, personalize, preferred, squared_error
 from ..rules.learning import AUTO
-from ..types import Floats
+from ..types import Arrays, Floats
 
 
 class Models:
@@ -46,3 +46,21 @@ class Models:
         """U, t and log det to choose with, by the scores of all own data and those downloaded."""
         g = preferred(scores[:-1], known) if self.auto else 0
         return self._U[g], self._t[g], float(self._logdet[g])
+
+    def state(self) -> Arrays:
+        """Their arrays, from which `restore` goes on."""
+        dim = self._t.shape[1]
+        return {"models.U": self._U.reshape(-1, dim), "models.t": self._t,
+                "models.logdet": self._logdet}  # fmt: skip
+
+    def restore(self, state: Arrays) -> None:
+        self._U[:] = state["models.U"].reshape(self._U.shape)
+        self._t[:], self._logdet[:] = state["models.t"], state["models.logdet"]
+
+
+def state_of(models: Models | None, dim: int) -> Arrays:
+    """Of a client with these models, or none."""
+    if models is not None:
+        return models.state()
+    nothing = np.empty((0, dim))
+    return {"models.U": nothing, "models.t": nothing, "models.logdet": np.empty(0)}

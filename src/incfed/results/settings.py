@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 
+_NUMBERS = ("inf", "-inf", "nan")  # that JSON does not have
 _PLAIN = {type(None), bool, int, str}  # most values, known at a look
 
 
@@ -38,3 +39,12 @@ def plain(value: Any, name: str = "settings") -> Any:
         f"{name}: {value!r} is a {type(value).__name__}; allowed are numbers, strings, booleans, "
         "None, and lists and dicts of these"
     )
+
+
+def unplain(value: Any) -> Any:
+    """What `plain` made of settings, with its infinities and NaN as numbers again."""
+    if isinstance(value, Mapping):
+        return {key: unplain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [unplain(item) for item in value]
+    return float(value) if value in _NUMBERS else value

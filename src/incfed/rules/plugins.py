@@ -5,11 +5,16 @@ A rule knows one as data: its kind and its options, and of one of the user's own
 source file. The kind is the name of a built-in class, or "my_file.py:MyClass" or
 "package.module:MyClass"; the other keys of a table are the constructor's arguments. Each room
 registers its classes as `Kinds`, which turn data into objects.
+
+Making one of the user's own runs its code, so only what their config or command names is loaded:
+`find`, `build`, `pinned` and `load_code` do that. `recorded` takes what a database or a message
+says, and finds the code among what was loaded, or refuses.
 """
 
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
@@ -21,13 +26,18 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from ..configured import Configured, Made
-from ..errors import InputError, at, hint, known, missing, table
+from ..errors import InputError, at, hint, known, missing, refuse, table
 from ..support.files import digest
-from ..support.plugins import explain, find_class
+from ..support.plugins import classes, explain, find_class, load
 from ..values import Word
 
+HASH = "sha256"  # a key of what is recorded, so no option may have this name
 PATHS = ("file", "folder")  # arguments that are paths, relative to the config
 _STARS = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+class MissingCode(InputError):
+    """The code of a plug-in that a ledger has recorded is not loaded."""
 
 
 class Plugin(Configured, ABC):
@@ -130,6 +140,9 @@ class Kinds:
     example: str = ""  # of a table
     paths: Mapping[str, Sequence[str]] = field(default_factory=dict)  # more PATHS, by kind
     extended: bool = True  # whether a config may name classes of the user's own
+    # If those can be recorded: of kind, options, SHA-256 and the object, one whose settings are so.
+    pin: Callable[[str, Mapping[str, Any], str, Any], Any] | None = None
+    loaded: dict[tuple[str, str], type] = field(default_factory=dict)  # by name and SHA-256
 
     def path_keys(self, kind: object) -> tuple[str, ...]:
         """The arguments of a kind that are paths."""
@@ -164,14 +177,67 @@ class Kinds:
         given = self.table(value, place)
         return self.find(given, place, folder)(given, place, folder)
 
+    def pinned(self, value: object, place: str, folder: Path) -> Any:
+        """The object that a config describes, to be recorded: one of the user's own is bound to the
+        SHA-256 of its source file, so that only the same code can take its place later."""
+        given = self.table(value, place)
+        maker = self.find(given, place, folder)
+        kind = given["kind"]
+        if kind in self.makers or self.pin is None:
+            return maker(given, place, folder).value
+        options = {key: option for key, option in given.items() if key != "kind"}
+        if HASH in options or HASH in maker.keys:
+            allowed = "left out: the ledger keeps it itself"
+            raise refuse(f"{place}.{HASH}", options.get(HASH), allowed)
+        if not maker.sources:
+            raise refuse(f"{place}.kind", kind, "a class with a source file, to be recorded")
+        try:
+            plain = json.loads(json.dumps(options, allow_nan=False)) == options
+        except (TypeError, ValueError):
+            plain = False
+        if not plain:
+            allowed = "options that JSON can record: finite numbers, texts, lists"
+            raise refuse(place, options, allowed)
+        built = maker(given, place, folder)
+        [sha256] = maker.sources.values()
+        if len(built.sources) > 1:
+            others = sorted(built.sources.keys() - maker.sources.keys())
+            allowed = "without files to read: what is served may depend on code and options"
+            raise refuse(place, others, allowed)
+        self.loaded[_class(kind), sha256] = type(built.value)
+        return self.pin(kind, options, sha256, built.value)
+
+    def load_code(self, where: str, place: str, folder: Path) -> None:
+        """Load all classes of a file or module, so that what was decided by them can be recomputed.
+        `place`: the setting or option that names it."""
+        with at(place):
+            found = classes(load(where, folder), self.base)
+            if not found:
+                raise InputError(f"{where} has no class derived from incfed.{self.base.__name__}")
+        for name, plugin in found.items():
+            self.loaded[name, plugin.sha256] = plugin.made
+
     def recorded(self, settings: Mapping[str, Any]) -> Any:
-        """The object whose `settings` a ledger or a message has: a built-in one, no code is
-        loaded."""
-        options = {key: option for key, option in settings.items() if key != "kind"}
-        kind = Word(self.makers).of("kind", settings.get("kind"))
-        maker = Maker(kind, self.makers[kind], {})
-        known("", options, maker.keys)
-        return maker.make(**options)
+        """The object whose `settings` a ledger or a message has. No code is loaded: MissingCode if
+        that of the user's own is not."""
+        options = {key: option for key, option in settings.items() if key not in ("kind", HASH)}
+        kind = settings.get("kind")
+        if self.pin is None or HASH not in settings:
+            kind = Word(self.makers).of("kind", kind)
+            maker = Maker(kind, self.makers[kind], {})
+            known("", settings, ["kind", *maker.keys])
+            return maker.make(**options)
+        name, sha256 = _class(str(kind)), str(settings[HASH])
+        if (name, sha256) not in self.loaded:
+            others = [known for other, known in self.loaded if other == name]
+            near = f"; the {name} at hand has {', '.join(others)}" if others else ""
+            raise MissingCode(
+                f"{self.base.__name__.lower()}: {kind} was recorded with SHA-256 {sha256}{near}. "
+                "Only the file as it was then will do: put it back, or name it with "
+                "--mechanism-file (incfed ledger audit) or mechanism_files in [server] (incfed "
+                "serve)"
+            )
+        return self.pin(str(kind), options, sha256, self.loaded[name, sha256](**options))
 
 
 def public(room: ModuleType, base: type) -> dict[str, Callable[..., Any]]:
@@ -182,6 +248,11 @@ def public(room: ModuleType, base: type) -> dict[str, Callable[..., Any]]:
         for name, one in classes.items()
         if isinstance(one, type) and issubclass(one, base) and one is not base
     }
+
+
+def _class(kind: str) -> str:
+    """The name of the class in "my_file.py:Mine": where the file stands may differ."""
+    return kind.rpartition(":")[2]
 
 
 def own_names(cls: type) -> list[str]:

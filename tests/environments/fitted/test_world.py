@@ -10,7 +10,7 @@ import pytest
 
 import incfed
 from incfed.environments.fitted import FittedWorld
-from incfed.environments.fitted.fit import LINEAR, LOGISTIC
+from incfed.environments.fitted.fit import LINEAR, LOGISTIC, Fit
 
 ITEMS = np.random.default_rng(5).normal(size=(12, 3)) / np.sqrt(3)
 TASTE = np.array([1.0, -0.5, 0.2])
@@ -80,6 +80,28 @@ def test_picks_that_were_not_equally_likely_are_made_up_for() -> None:
     truth = 0.4 + 0.3 * float((ITEMS @ TASTE).mean())
     assert log.known_rewards().rewards.mean() > truth + 0.06
     assert abs(mean_rewards(FittedWorld(log)).mean() - truth) < 0.02
+
+
+@pytest.mark.parametrize(("mean", "weighted"), [(lambda x: x, False), (lambda x: x * x, True)])
+def test_events_are_weighted_where_the_model_needs_it(mean: Any, weighted: bool) -> None:
+    """A straight line fits x, wherever the log looked; of x^2 it depends on that."""
+    rng = np.random.default_rng(8)
+    x = rng.uniform(-1.0, 1.0, size=(3000, 2))
+    odds = np.exp(2.0 * x) / np.exp(2.0 * x).sum(axis=1, keepdims=True)
+    chosen = (rng.random(3000) > odds[:, 0]).astype(int)
+    rows = np.arange(3000)
+    table = {
+        "client": rng.integers(5, size=3000),
+        "features": x[:, :, None].tolist(),
+        "chosen": chosen,
+        "reward": mean(x[rows, chosen]) + 0.1 * rng.normal(size=3000),
+        "propensity": odds[rows, chosen],
+    }
+    world = FittedWorld(incfed.ReplayLog(pl.DataFrame(table), mode="replay"))
+    assert world.weighted == weighted
+    if weighted:  # over all items, x says nothing of x^2
+        assert abs(world.fit.model.common[0]) < 0.1
+        assert abs(Fit.to(world._seen, 5, LINEAR).model.common[0]) > 0.2
 
 
 def test_seeds_draw_worlds_as_far_apart_as_the_log_leaves_open() -> None:

@@ -32,8 +32,9 @@ class Fit:
     bounds: tuple[float, float] | None  # of mean rewards
 
     @classmethod
-    def to(cls, seen: KnownRewards, count: int, link: str) -> Fit:
+    def to(cls, seen: KnownRewards, count: int, link: str, *, weighted: bool = False) -> Fit:
         """The fit to what was seen of `count` clients."""
+        seen = seen if weighted else seen.unweighted
         if link == LOGISTIC:
             return cls(_logistic(seen, count), link, None)
         sums = Sums.of(seen.clients, seen.x, seen.rewards, seen.weights, count)
@@ -89,8 +90,10 @@ class HeldOut:
     """How well the model predicts events that it was not fitted to, against a constant."""
 
     link: str
+    weighted: bool  # whether the model counts events by their weights
     gain: float  # the share of a constant's loss that it saves: log loss of 0/1, else squares
     error: float  # standard error of the gain
+    weighted_gain: float  # the gain by the events' weights, whether the model counts them so or not
     r2: float
     log_loss: tuple[float, float] | None  # of the model and of a constant; None: rewards not 0/1
     bins: tuple[Bin, ...]
@@ -101,18 +104,20 @@ class HeldOut:
         return self.gain >= CLEAR or self.gain > SURE * self.error > 0.0
 
     @classmethod
-    def of(cls, seen: KnownRewards, count: int, link: str) -> HeldOut:
+    def of(cls, seen: KnownRewards, count: int, link: str, *, weighted: bool = False) -> HeldOut:
         """Each part of the events predicted from the others."""
+        by_chance, seen = seen.weights, seen if weighted else seen.unweighted
         events, place = np.unique(seen.events, return_inverse=True)
         if len(events) < 2 * FOLDS:  # too few to hold any out
-            return cls(link, 0.0, 0.0, 0.0, None, ())
+            return cls(link, weighted, 0.0, 0.0, 0.0, 0.0, None, ())
         fold = np.random.default_rng(0).permutation(len(events))[place] % FOLDS
         predicted, constant = np.empty(len(place)), np.empty(len(place))
         for number in range(FOLDS):
             held = fold == number
             if held.any():
                 rest = seen.of(~held)
-                predicted[held] = Fit.to(rest, count, link).predict(seen.of(held))
+                fit = Fit.to(rest, count, link, weighted=weighted)
+                predicted[held] = fit.predict(seen.of(held))
                 constant[held] = rest.mean
         squares = [(seen.rewards - guess) ** 2 for guess in (predicted, constant)]
         losses, logs = squares, None
@@ -121,12 +126,15 @@ class HeldOut:
             model, fixed = (float(np.average(loss, weights=seen.weights)) for loss in losses)
             logs = model, fixed
         saved, error = _mean(losses[1] - losses[0], seen.weights)
+        weighted_loss = [float(np.average(loss, weights=by_chance)) for loss in losses]
         whole = float(np.average(losses[1], weights=seen.weights)) or 1.0
         model, fixed = (float(np.average(square, weights=seen.weights)) for square in squares)
         return cls(
             link=link,
+            weighted=weighted,
             gain=saved / whole,
             error=error / whole,
+            weighted_gain=1.0 - weighted_loss[0] / (weighted_loss[1] or 1.0),
             r2=1.0 - model / fixed if fixed else 0.0,
             log_loss=logs,
             bins=_bins(predicted, seen),

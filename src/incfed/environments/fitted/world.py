@@ -59,6 +59,8 @@ class FittedWorld(World):
         self._seen = log.known_rewards()
         links = (LINEAR, LOGISTIC) if self._seen.binary else (LINEAR,)
         self._links = links if link is None else (Word(links).of("link", link),)
+        alike = np.ptp(self._seen.weights) == 0.0
+        self._weighted = (False,) if alike else (False, True)
         self.runs = Whole(1, MOST).of("runs", runs)
 
     @property
@@ -98,8 +100,15 @@ class FittedWorld(World):
         >>> fitted.held_out.predicts  # all arms of this log are the same
         False
         """
-        tried = [HeldOut.of(self._seen, self.log.count, link) for link in self._links]
-        return max(tried, key=lambda found: found.gain)
+
+        def best(weighted: bool) -> HeldOut:
+            tried = (
+                HeldOut.of(self._seen, self.log.count, link, weighted=weighted)
+                for link in self._links
+            )
+            return max(tried, key=lambda found: found.gain)
+
+        return max(map(best, self._weighted), key=lambda found: found.weighted_gain)
 
     @property
     def link(self) -> str:
@@ -110,6 +119,17 @@ class FittedWorld(World):
         """
         return self._links[0] if len(self._links) == 1 else self.held_out.link
 
+    @property
+    def weighted(self) -> bool:
+        """Whether events count by their inverse propensities in the fit. That makes up for what the
+        model lacks where little was shown, at the price of precision: it is done where held-out
+        events are predicted better with it.
+
+        >>> fitted.weighted  # this log has no propensities
+        False
+        """
+        return self._weighted[0] if len(self._weighted) == 1 else self.held_out.weighted
+
     @cached_property
     def fit(self) -> Fit:
         """The model, fitted to the whole log.
@@ -117,7 +137,7 @@ class FittedWorld(World):
         >>> fitted.fit.model.means.shape  # of each client, intercept last
         (2, 4)
         """
-        return Fit.to(self._seen, self.log.count, self.link)
+        return Fit.to(self._seen, self.log.count, self.link, weighted=self.weighted)
 
     @cached_property
     def _residuals(self) -> Floats:

@@ -2,7 +2,7 @@
 
 from .base import Feature
 from .lagging import Lagging
-from .noise import Noise
+from .noise import NoisyUploads
 from .presence import Presence
 from .reports import Reports
 from .share_from import ShareFrom
@@ -16,7 +16,7 @@ FEATURES: list[type[Feature]] = [
     Presence,
     Reports,
     ShareFrom,
-    Noise,
+    NoisyUploads,
     Streaming,
     UploadLimits,
     TrustScores,

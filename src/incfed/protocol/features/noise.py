@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from ...mechanisms.base import Decision
-from ...rules.privacy import Noise as Drawn
-from ...rules.privacy import Privacy, noise_stream
+from ...rules.privacy import Noise, Privacy, noise_stream
 from ...types import Floats
 from ..open_round import Closed, OpenRound
 from .base import Feature
@@ -24,12 +23,12 @@ class Noisy(NamedTuple):
     """What a client uploaded, and has not shared."""
 
     steps: int
-    noise: Drawn
+    noise: Noise
     V: Floats
     b: Floats
 
 
-class Noise(Feature):
+class NoisyUploads(Feature):
     """The noise of the clients' batches."""
 
     def __init__(self, run: SynchronousRun, privacy: Privacy) -> None:

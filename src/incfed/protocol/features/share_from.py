@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..synchronous import SynchronousRun
 
 
-class Sums(NamedTuple):
+class PendingSums(NamedTuple):
     """Sums over some of a client's pending steps."""
 
     steps: int
@@ -31,8 +31,8 @@ class ShareFrom(Feature):
 
     def __init__(self, run: SynchronousRun) -> None:
         self._run, self._least = run, run.server.rules.share_from
-        self._uploaded: dict[int, Sums] = {}  # and not shared, by client
-        self._held: dict[int, Sums] = {}  # not in the present uploads
+        self._uploaded: dict[int, PendingSums] = {}  # and not shared, by client
+        self._held: dict[int, PendingSums] = {}  # not in the present uploads
 
     @classmethod
     def of(cls, run: SynchronousRun) -> Self | None:
@@ -57,10 +57,10 @@ class ShareFrom(Feature):
             opened.clients, opened.uploads.steps.tolist(), *sums, strict=True
         ):
             if self._enough(client, steps):
-                self._uploaded[client] = Sums(steps, V.copy(), b.copy())
+                self._uploaded[client] = PendingSums(steps, V.copy(), b.copy())
             elif new := steps - self._uploaded[client].steps:
                 before = self._uploaded[client]
-                self._held[client] = Sums(new, V - before.V, b - before.b)
+                self._held[client] = PendingSums(new, V - before.V, b - before.b)
         sent = [self._uploaded[client] for client in opened.clients]
         steps = np.array([one.steps for one in sent], np.int64)
         return with_sums(self._run, opened, [one.V for one in sent], [one.b for one in sent], steps)

@@ -23,7 +23,7 @@ from ...configured import Configured
 from ...errors import refuse
 from ...experiments.commands import read_tables
 from ...ledger.settings import Settings
-from ...mechanisms.registry import load_code
+from ...mechanisms.registry import MECHANISMS
 from ...rules.rule import names, rule, setting
 from ...values import Number, String, Whole
 
@@ -118,7 +118,7 @@ def read_config(path: Path, *, load: bool = True) -> Config:
         settings = Settings.read(found["federation"], folder, load=load)
         server = _server(found.get("server", {}), folder)
         for file in server.mechanism_files if load else ():
-            load_code(file, "server.mechanism_files", folder)
+            MECHANISMS.load_code(file, "server.mechanism_files", folder)
         return Config(settings, server)
 
 

@@ -154,6 +154,7 @@ class RoundTransaction(FederationTransaction):
             out={*failed, *barred},
             past=read_past(self.connection, self.settings.money_digits),
             members=sum(not member.revoked for member in all_members),
+            last=self._chain.last.hash,
         )
 
     def _decide(self) -> None:
@@ -174,7 +175,6 @@ class RoundTransaction(FederationTransaction):
         for offer in failed:
             self._update_offer(offer.client, failed=True)
         barred = [offer.client for offer in failed if offer.accepted is not False]
-        opened = self._opened()  # before they are barred: here they are left out as failed
         until = self.settings.barred_until(self.now)
         if until is not None and not heartbeat.interrupted(self.connection):
             for client in barred:
@@ -183,7 +183,7 @@ class RoundTransaction(FederationTransaction):
                 self.record("barred", round=number, client=client, until_time=until)
         kept = {offer.client: self._payment(offer) for offer in delivered}
         add = self.round.attempt < self.settings.attempts
-        offers = deciding.decide_again(opened, kept, add=add)
+        offers = deciding.decide_again(self._opened(), kept, add=add)
         self._offer(offers, failed, list(kept))
 
     def _offer(self, offers: Offers, failed: list[Any], kept: list[int]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ... import errors, ranges
 from ...environments import Synthetic
 from ...ledger.settings import Settings
-from ...mechanisms.registry import BUILT_IN, recorded_mechanism
+from ...mechanisms.registry import BUILT_IN, MECHANISMS
 from ...rules.limits import Limits
 from ...values import Number, Whole, Word
 
@@ -87,7 +87,7 @@ class TourOptions:
         return Settings(
             name="tour",
             dim=DIM,
-            mechanism=recorded_mechanism(mechanism),
+            mechanism=MECHANISMS.recorded(mechanism),
             threshold=self.threshold,
             noise=NOISE,
             budget=self.budget,
