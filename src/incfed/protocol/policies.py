@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from .. import ranges
 from ..errors import InputError, refuse
 from ..kernels.ucb import Rules, confidence, measure
+from ..rules.plugin_state import attributes, put_back
 from ..rules.plugins import Kinds, Plugin, copied
 from ..rules.privacy import SLACK, Privacy
 from ..types import Floats, Ints
@@ -242,16 +243,28 @@ class Choice(NamedTuple):
     propensity: float
 
 
+class ObservedBounds(NamedTuple):
+    """Of what a client may learn of a step, where it is not the only one to be concerned. A weight
+    is then at most 1."""
+
+    response: float  # up or down
+    why: str
+
+    @classmethod
+    def of(cls, privacy: Privacy | None) -> ObservedBounds | None:
+        if privacy is None:
+            return None
+        return cls(privacy.reward_bound * SLACK, "with privacy, whose noise is made for that")
+
+
 class OwnPolicy:
     """One client's copy of a policy of the user's own; what it answers is checked."""
 
     def __init__(
-        self, policy: Policy, rng: np.random.Generator, privacy: Privacy | None = None
+        self, policy: Policy, rng: np.random.Generator, bounds: ObservedBounds | None = None
     ) -> None:
-        """`privacy`: whose noise is made for weights up to 1, and rewards up to its bound."""
-        self.policy, self.rng = policy, rng
+        self.policy, self.rng, self.bounds = policy, rng, bounds
         self._name = type(policy).__name__
-        self._privacy = privacy
         self._plain = type(policy).observe is Policy.observe
 
     def choose(self, model: ClientModel, arms: Floats) -> Choice:
@@ -290,7 +303,7 @@ class OwnPolicy:
 
     def observed(self, model: ClientModel, x: Floats, y: float) -> tuple[Floats, float]:
         """What it learns of the reward y of arm x: a row, and the reward of that row."""
-        if self._plain:
+        if self._plain and self.bounds is None:
             return x, y
         shown = x.view()
         shown.flags.writeable = False
@@ -308,22 +321,29 @@ class OwnPolicy:
             raise refuse(place, weight, "a finite weight above 0")
         if not abs(response) <= ranges.LARGEST:
             raise refuse(place, response, "a finite response")
-        if self._privacy is not None:
-            if weight > 1.0:
-                why = "a weight of at most 1 with privacy, whose noise is made for that"
-                raise refuse(place, weight, why)
-            bound = self._privacy.reward_bound
-            if abs(response) > bound * SLACK:
-                allowed = f"a response of at most privacy.reward_bound, {bound:g}, up or down"
-                raise refuse(place, response, allowed)
+        bounds = self.bounds
+        if bounds is not None and weight > 1.0:
+            raise refuse(place, weight, f"a weight of at most 1 {bounds.why}")
+        if bounds is not None and abs(response) > bounds.response:
+            most = f"at most reward_bound, {bounds.response:g}, up or down"
+            raise refuse(place, response, f"a response of {most} {bounds.why}")
         return weight, response
+
+    def state(self) -> dict[str, Any]:
+        """What it keeps, and where its random numbers are, for JSON."""
+        return {"attributes": attributes(self.policy), "rng": self.rng.bit_generator.state}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where the policy stopped that had this `state`."""
+        put_back(self.policy, state["attributes"])
+        self.rng.bit_generator.state = state["rng"]
 
 
 class Policies:
     """A policy of the user's own in one run: each client's copy of it as it was given."""
 
     def __init__(self, policy: Policy, seed: int, privacy: Privacy | None = None) -> None:
-        self._given, self._seed, self._privacy = copied(policy), seed, privacy
+        self._given, self._seed, self._bounds = copied(policy), seed, ObservedBounds.of(privacy)
         self._of: dict[int, OwnPolicy] = {}  # by client, from its first step on
 
     def of(self, client: int) -> OwnPolicy:
@@ -331,5 +351,5 @@ class Policies:
         if client not in self._of:
             chance = np.random.SeedSequence(self._seed, spawn_key=(_STREAM, client))
             rng = np.random.default_rng(chance)
-            self._of[client] = OwnPolicy(copied(self._given), rng, self._privacy)
+            self._of[client] = OwnPolicy(copied(self._given), rng, self._bounds)
         return self._of[client]
