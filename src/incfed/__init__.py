@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from .protocol import Threshold as Threshold
     from .protocol import Trigger as Trigger
     from .protocol import Withholding as Withholding
+    from .protocol import check_policy as check_policy
     from .results import Comparison as Comparison
     from .results import Result as Result
     from .results import load as load

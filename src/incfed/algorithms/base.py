@@ -110,7 +110,7 @@ class Algorithm(Learning):
 
         >>> algorithm.settings()
         {'kind': 'Independent', 'ridge': 1.0, 'noise': 0.1, 'delta': 0.1, 'exploration': 0.5,
-            'reads': 'fresh', 'width': 'paper', 'width_scale': 1.0}
+            'reads': 'fresh', 'width': 'paper', 'width_scale': 1.0, 'policy': None}
         """
         values = {field.name: _described(getattr(self, field.name)) for field in fields(self)}
         return {"kind": type(self).__name__, **values}

@@ -79,7 +79,8 @@ class LinUCB(Described):
             self._learner.policy = OwnPolicy(copied(policy), np.random.default_rng(seed))
 
     def choose(self, arms: ArrayLike) -> int:
-        """The index of the arm [K, d] with the largest optimistic estimate; the first of equals.
+        """The index of the arm [K, d] with the largest optimistic estimate, the first of equals; or
+        of the one that its own policy chooses.
 
         >>> learner.choose([[1.0, 0.0], [0.6, 0.8]])
         1

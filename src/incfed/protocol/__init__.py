@@ -4,6 +4,7 @@ from ..rules.limits import Limits
 from ..rules.privacy import Privacy
 from .open_round import Closed, OpenRound, Server, Uploads
 from .policies import ClientModel, Policy
+from .policy_checks import check_policy
 from .strategy import (
     BestResponse,
     Colluding,
@@ -37,4 +38,5 @@ __all__ = [
     "Trigger",
     "Uploads",
     "Withholding",
+    "check_policy",
 ]

@@ -27,7 +27,7 @@ from ..types import Floats, Ints
 
 SUM = 1e-9  # probabilities may miss 1 by so much
 _STREAM = 2**31 + 4  # spawn key: beside those of `presence`, `reports`, `privacy` and rounds
-_PROBABILITIES = "that are finite, at least 0 and sum to 1"
+_PROBABILITIES = "finite, at least 0, and 1 in sum"
 
 
 class Chain(NamedTuple):
@@ -60,11 +60,6 @@ class ClientModel:
     [0.4 0. ] [0.4472136 1.       ]
     0
     """
-
-    __slots__ = (
-        "_U", "_alpha", "_arms", "_b", "_chain", "_given", "_logdet", "_measured", "_rules",
-        "_steps", "_sums", "_t", "_theta", "_V",
-    )  # fmt: skip
 
     def __init__(
         self, rules: Rules, U: Floats, t: Floats, logdet: float, steps: int,
@@ -278,7 +273,7 @@ class OwnPolicy:
 
     def _drawn(self, answer: object, count: int) -> Choice:
         place = f"{self._name}.choose"
-        allowed = f"the index of an arm, or the probabilities of all {count} {_PROBABILITIES}"
+        allowed = f"the index of an arm, or the probabilities [{count}] of all arms"
         try:
             given = np.asarray(answer)
             if given.dtype.kind not in "fiu":
@@ -287,15 +282,15 @@ class OwnPolicy:
         except (TypeError, ValueError):
             raise refuse(place, answer, allowed) from None
         if chances.shape != (count,):
-            shape = f"an array of shape {chances.shape}" if chances.ndim else answer
-            raise refuse(place, shape, allowed)
+            wrong = f"an array of shape {chances.shape}" if chances.ndim else repr(answer)
+            raise InputError(f"got {wrong}, must be {allowed}", place)
         upto = chances.cumsum()
         if not (chances.min() >= 0.0 and abs(upto[-1] - 1.0) <= SUM):  # nor if any is NaN
             k = int(np.argmin(chances))  # of a NaN, if there is one
             wrong = f"a sum of {float(upto[-1])!r}"
             if not chances[k] >= 0.0:
                 wrong = f"{float(chances[k])!r} for arm {k}"
-            raise InputError(f"got {wrong}, must be probabilities {_PROBABILITIES}", place)
+            raise InputError(f"got {wrong}, must be probabilities that are {_PROBABILITIES}", place)
         drawn = int(upto.searchsorted(self.rng.random() * upto[-1], side="right"))
         if drawn == count:  # rounded up
             drawn = int(np.flatnonzero(chances)[-1])

@@ -19,6 +19,7 @@ from ..errors import InputError, refuse
 from ..kernels.signals import Signals, signals
 from ..kernels.step import triggered
 from ..mechanisms.base import MEETS, Round
+from ..rules.plugin_state import attributes, put_back
 from ..rules.plugins import Kinds, Plugin, copied, own_names
 from ..rules.rounds import RoundRules
 from ..types import Floats, Mask
@@ -308,6 +309,16 @@ class Copies:
         if not isinstance(answer, bool | np.bool_):
             raise refuse(f"{type(own).__name__}.calls", answer, "True or False")
         return bool(answer)
+
+    def state(self) -> dict[str, Any]:
+        """What each client's copy keeps, for JSON."""
+        return {str(client): attributes(own) for client, own in self._of.items()}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where those copies stopped that had this `state`."""
+        for client, saved in state.items():
+            own = self._of[int(client)] = copied(self._given)
+            put_back(own, saved)
 
 
 TRIGGERS = Kinds(

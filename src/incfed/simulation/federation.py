@@ -316,6 +316,8 @@ class Federation(Shown):
             "spent": self._server.spent, "late": self._late,
             "past": [[client, *past] for client, past in self._server.past.items()],
         }  # fmt: skip
+        if self._own is not None:
+            about["trigger"] = self._own.state()
         arrays = {
             **saved_federation.columns("members", (arrays for _, arrays in each)),
             **saved_federation.columns("shared", shared),
@@ -372,6 +374,8 @@ class Federation(Shown):
             zip(*(arrays[name].tolist() for name in ("who", "reward", "fetched")), strict=True)
         )
         self._pooled = arrays["pooled"]
+        if self._own is not None:
+            self._own.restore(about.get("trigger", {}))
         if self._stream is not None:
             [state] = saved_federation.records("stream", arrays)
             self._stream.restore(state, self._members)
