@@ -36,11 +36,8 @@ OWN_COLUMNS = (
     "communication", "packed", "payment", "rounds", "participation", "paid",
 )  # fmt: skip
 KINDS = {"world": WORLDS, "algorithm": ALGORITHMS}
-INSIDE = {
-    "mechanism": MECHANISMS,
-    "trigger": TRIGGERS,
-    "policy": POLICIES,
-}  # tables with a kind, in tables
+# Tables with a kind, in tables.
+INSIDE = {"mechanism": MECHANISMS, "trigger": TRIGGERS, "policy": POLICIES}
 ANY = "*"  # among the parameters of a class that takes any keyword
 
 

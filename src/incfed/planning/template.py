@@ -12,7 +12,7 @@ RULES = (Trusting, RoundRules, Members)
 # Of these [algorithm] says nothing: they are searched, or limited, or the case's own.
 OWN = {
     "mechanism", "threshold", "trigger", "ridge", "costs", "reports", "budget", "money_digits",
-    "limits", "share_from", "privacy",
+    "limits", "share_from", "privacy", "policy",
 }  # fmt: skip
 FIXED = tuple(name for kind in RULES for name in names(kind) if name not in OWN)
 

@@ -30,7 +30,7 @@ _STREAM = 2**31 + 4  # spawn key: beside those of `presence`, `reports`, `privac
 _PROBABILITIES = "finite, at least 0, and 1 in sum"
 
 
-class Chain(NamedTuple):
+class PendingChain(NamedTuple):
     """Steps that a factor does not have yet, as the kernels keep them (kernels/store.py)."""
 
     pairs: Floats  # [., 2, d]
@@ -38,8 +38,8 @@ class Chain(NamedTuple):
     tail: int  # the newest pair, 0: none
 
 
-def no_chain(dim: int) -> Chain:
-    return Chain(np.zeros((1, 2, dim)), np.zeros(1, np.int64), 0)
+def no_chain(dim: int) -> PendingChain:
+    return PendingChain(np.zeros((1, 2, dim)), np.zeros(1, np.int64), 0)
 
 
 class ClientModel:
@@ -63,7 +63,7 @@ class ClientModel:
 
     def __init__(
         self, rules: Rules, U: Floats, t: Floats, logdet: float, steps: int,
-        sums: Callable[[], tuple[Floats, Floats]] | None, chain: Chain,
+        sums: Callable[[], tuple[Floats, Floats]] | None, chain: PendingChain,
     ) -> None:  # fmt: skip
         """`sums`: V and b; None: they are to be had from the factor."""
         self._rules, self._U, self._t, self._chain = rules, U, t, chain

@@ -85,9 +85,8 @@ class _PolicyTrial(NamedTuple):
         dim = self.arms.shape[2]
         policies, rules, done = Policies(policy, self.seed), kernel_rules(Learning(), None, dim), []
         learners = {client: Learner(dim, rules) for client in clients}
-        for client, arms, rewards in zip(
-            self.clients.tolist(), self.arms, self.rewards, strict=True
-        ):
+        steps = zip(self.clients.tolist(), self.arms, self.rewards, strict=True)
+        for client, arms, rewards in steps:
             if client in learners:
                 learner, own = learners[client], policies.of(client)
                 learner.policy = own

@@ -25,7 +25,7 @@ from ..kernels.store import (
 )
 from ..kernels.trust import Personal, preferred
 from ..types import Floats, Ints
-from .policies import Chain, ClientModel, Policies, no_chain
+from .policies import ClientModel, PendingChain, Policies, no_chain
 from .run import Run
 
 Kernel = Callable[[Steps, int], tuple[int, int]]  # runs a step of one arm; the number of the step
@@ -77,7 +77,7 @@ class PolicySteps:
             return self._personal(run.personal, client, steps)
         U, t = store.blocks[row[DENSE], 0], store.pairs[row[OWN], 0]  # if it has none: the server's
         logdet = float(store.logdet[client if row[OWN] else SERVER, 0])
-        chain = Chain(store.pairs, store.before, int(row[TAIL]))
+        chain = PendingChain(store.pairs, store.before, int(row[TAIL]))
         return ClientModel(rules, U, t, logdet, steps, lambda: sums(store, row), chain)
 
     def _personal(self, personal: Personal, client: int, steps: int) -> ClientModel:

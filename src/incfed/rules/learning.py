@@ -48,6 +48,7 @@ class Learning(Configured):
         "a policy of your own, which says how a client chooses and learns (docs/extending.md); "
         "None: the upper confidence bound of Eq. 2",
         default=None,
+        example={"kind": "my_file.py:Mine"},
         served=False,
     )
 

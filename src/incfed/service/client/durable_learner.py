@@ -93,7 +93,8 @@ class DurableLearner:
             return self.learner.choose(arms)
 
     def learn(self, x: Floats, y: float) -> bool:
-        """Write the step down, as a policy of the user's own has it, then learn from it. True: there is something to send."""
+        """Write the step down, as a policy of the user's own has it, then learn from it. True:
+        there is something to send."""
         with self._lock:
             x, y = self.learner.observed(x, y)
             self._journal.step(x, y)
