@@ -41,24 +41,22 @@ def _written(plugin: Plugin, name: str) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufUS":
         data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode("ascii")
         return {"dtype": value.dtype.str, "shape": list(value.shape), "data": data}
-    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
-        return _written_number(value)
     if value is None or type(value) in (bool, int, str):
         return value
-    if type(value) is float:
-        return value if math.isfinite(value) else _written_number(np.float64(value))
+    if type(value) is float:  # JSON has not all of them
+        return value if math.isfinite(value) else {"float": str(value)}
+    if isinstance(value, np.generic) and value.dtype.kind in "biuf":
+        data = base64.b64encode(value.tobytes()).decode("ascii")
+        return {"dtype": value.dtype.str, "data": data}
     place = f"{type(plugin).__name__}.{name}"
     raise InputError(f"got {value!r:.120}, must be {_ALLOWED}", place)
-
-
-def _written_number(value: np.generic) -> dict[str, Any]:
-    """One that JSON does not have, or that Python does not."""
-    return {"dtype": value.dtype.str, "data": base64.b64encode(value.tobytes()).decode("ascii")}
 
 
 def _read(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
+    if "float" in value:
+        return float(value["float"])
     data = np.frombuffer(base64.b64decode(value["data"]), value["dtype"])
     if "shape" not in value:
         return data[0]
