@@ -55,7 +55,7 @@ class Softmax(incfed.Policy):
         self, model: incfed.ClientModel, arms: FloatArray, rng: np.random.Generator
     ) -> FloatArray:
         weights: FloatArray = np.exp(self.scale * np.clip(model.predict(arms), -9.0, 9.0))
-        return weights / weights.sum()
+        return np.asarray(weights / weights.sum())
 
 
 class First(incfed.Policy):
@@ -530,8 +530,8 @@ def test_a_federation_that_is_driven_asks_the_same(name: str, tmp_path: Path) ->
     rules: Any = {"threshold": 0.5, "mechanism": incfed.PaymentEfficient(0.5), **CASES[name]}
     runs: list[Callable[..., Any]] = [
         incfed.simulate,
-        lambda *run: drive(*run).result(),
-        lambda *run: drive(*run, kept=tmp_path / "kept").result(),
+        lambda world, rules: drive(world, rules).result(),
+        lambda world, rules: drive(world, rules, tmp_path / "kept").result(),
     ]
     for run in runs:
         result = run(world, incfed.IncFedUCB(policy=Kept(), **rules))
@@ -736,7 +736,8 @@ def test_what_belongs_to_ucb_is_refused_beside_it(name: str, value: Any) -> None
 
 @pytest.mark.parametrize("policy", [Greedy, PAID, "ucb", 3, lambda model, arms, rng: 0])
 def test_what_is_no_policy(policy: Any) -> None:
-    for make in (*ALGORITHMS.values(), lambda **more: incfed.LinUCB(2, **more)):
+    makes: list[Callable[..., Any]] = [*ALGORITHMS.values()]
+    for make in (*makes, lambda **more: incfed.LinUCB(2, **more)):
         with pytest.raises(incfed.InputError, match=r"^policy: got .*, must be a Policy, such as"):
             make(policy=policy)
 
