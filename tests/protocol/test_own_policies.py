@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -402,6 +403,17 @@ def test_a_weight_scales_the_row_wherever_it_goes(name: str, highest: float) -> 
     np.testing.assert_allclose(found.reward, np.cumsum(arms), atol=1e-9)  # what was earned
 
 
+@pytest.mark.parametrize("name", ["the paper's", "news", "patient", "patient, of growth"])
+def test_also_in_a_federation_that_is_driven(name: str) -> None:
+    """Weights above 1 too, which open rounds earlier than the rows alone would."""
+    rules: Any = {"threshold": 0.8, "costs": 5.0, **SETTINGS[name]}
+    own = incfed.IncFedUCB(incfed.PaymentEfficient(0.7), policy=Weighted(9.0), **rules)
+    found, expected = drive(trace(), own).result(), incfed.simulate(trace(), own)
+    np.testing.assert_array_equal(found.rounds.step, expected.rounds.step)
+    np.testing.assert_allclose(found.reward, expected.reward)
+    np.testing.assert_array_equal(found.packed, expected.packed)
+
+
 def test_with_noise_weights_and_responses_are_bounded() -> None:
     class Heavy(First):
         said = (1.0, 0.0)
@@ -459,6 +471,22 @@ def test_arms_are_drawn_from_the_probabilities() -> None:
     chi2 = ((counts - expected)[chances > 0] ** 2 / expected[chances > 0]).sum()
     assert chi2 < 13.8  # 0.1 % beyond, with two degrees of freedom
     np.testing.assert_array_equal(picks(Fixed(0, 0, 1, 0), 50).reward, 2 * np.arange(1.0, 51))
+
+
+@pytest.mark.parametrize("chances", [(0.0, 1.0, 0.0), (0.0, 0.5, 0.5), (0.0, 1.0 - 4e-10, 0.0)])
+def test_an_arm_of_probability_zero_is_never_drawn(chances: tuple[float, ...]) -> None:
+    class Edge:
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+        def random(self) -> float:
+            return self.value
+
+    arms = np.ones((3, 1))
+    for value in (0.0, 0.3, float(np.nextafter(1.0, 0.0))):
+        learner = incfed.LinUCB(1, policy=Fixed(*chances))
+        learner._learner.policy.rng = Edge(value)  # type: ignore[union-attr,assignment]
+        assert chances[learner.choose(arms)] > 0
 
 
 def test_the_seed_of_a_run_is_that_of_its_draws() -> None:
@@ -737,7 +765,7 @@ def test_what_belongs_to_ucb_is_refused_beside_it(name: str, value: Any) -> None
 @pytest.mark.parametrize("policy", [Greedy, PAID, "ucb", 3, lambda model, arms, rng: 0])
 def test_what_is_no_policy(policy: Any) -> None:
     makes: list[Callable[..., Any]] = [*ALGORITHMS.values()]
-    for make in (*makes, lambda **more: incfed.LinUCB(2, **more)):
+    for make in (*makes, partial(incfed.LinUCB, 2)):
         with pytest.raises(incfed.InputError, match=r"^policy: got .*, must be a Policy, such as"):
             make(policy=policy)
 

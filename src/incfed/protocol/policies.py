@@ -49,16 +49,17 @@ class ClientModel:
     It is read-only, and shows the client as it is in this call: do not keep it, but what you need.
 
     >>> class Shown(incfed.Policy):
+    ...     seen = []
     ...     def choose(self, model, arms, rng):
-    ...         print(model)
-    ...         print(model.predict(arms), model.widths(arms))
+    ...         self.seen.append(model)
     ...         return 0
     >>> learner = incfed.LinUCB(dim=2, ridge=1.0, policy=Shown())
     >>> learner.learn([2.0, 0.0], reward=1.0)
     >>> learner.choose([[1.0, 0.0], [0.0, 1.0]])
-    <ClientModel: 2 features, 1 step, theta [0.4 0. ]>
-    [0.4 0. ] [0.4472136 1.       ]
     0
+    >>> model = Shown.seen[-1]
+    >>> model
+    <ClientModel: 2 features, 1 step, theta [0.4 0. ]>
     """
 
     def __init__(
@@ -78,44 +79,77 @@ class ClientModel:
 
     @property
     def dim(self) -> int:
-        """d, the number of features."""
+        """d, the number of features.
+
+        >>> model.dim
+        2
+        """
         return len(self._t)
 
     @property
     def steps(self) -> int:
-        """How many steps the model rests on, shared and pending."""
+        """How many steps the model rests on, shared and pending. (In an `incfed.Client`, its own.)
+
+        >>> model.steps
+        1
+        """
         return self._steps
 
     @property
     def ridge(self) -> float:
-        """lambda."""
+        """lambda.
+
+        >>> model.ridge
+        1.0
+        """
         return self._rules.ridge
 
     @property
     def V(self) -> Floats:
-        """[d, d] the sum of x x' over all observations, each times its weight; without lambda I."""
+        """[d, d] the sum of x x' over all observations, each times its weight; without lambda I.
+
+        >>> model.V
+        array([[4., 0.],
+               [0., 0.]])
+        """
         return self._both()[0].copy()
 
     @property
     def b(self) -> Floats:
-        """[d] the sum of x times the response, each times its weight."""
+        """[d] the sum of x times the response, each times its weight.
+
+        >>> model.b
+        array([2., 0.])
+        """
         return self._both()[1].copy()
 
     @property
     def theta(self) -> Floats:
-        """[d] the estimated parameter, (V + lambda I)^-1 b."""
+        """[d] the estimated parameter, (V + lambda I)^-1 b.
+
+        >>> model.theta
+        array([0.4, 0. ])
+        """
         if self._theta is None:
             self._theta = self._U.T @ self._t
         return self._theta.copy()
 
     @property
     def logdet(self) -> float:
-        """log det(V + lambda I)."""
+        """log det(V + lambda I).
+
+        >>> round(model.logdet, 3)  # log 5
+        1.609
+        """
         return self._logdet
 
     @property
     def alpha(self) -> float:
-        """How far Eq. 2 would explore now."""
+        """How far Eq. 2 would explore now.
+
+        >>> round(model.alpha, 2)
+        1.25
+        """
         if math.isnan(self._alpha):
             self._alpha = float(confidence(self._logdet, self.dim, self._rules))
         return self._alpha
@@ -192,7 +226,7 @@ class Policy(Plugin, ABC):
     >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), threshold=1.0, policy=Greedy())
     >>> result = incfed.simulate(world, algorithm, steps=200)
     >>> len(result.rounds)
-    21
+    19
     """
 
     _example = "an object of your own class that derives from incfed.Policy"
@@ -204,13 +238,14 @@ class Policy(Plugin, ABC):
 
         `rng` is the client's own, and is seeded by that of the run.
 
+        >>> import numpy as np
         >>> class Softmax(incfed.Policy):
         ...     def choose(self, model, arms, rng):
         ...         weights = np.exp(5 * model.predict(arms))
         ...         return weights / weights.sum()
         >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), threshold=1.0, policy=Softmax())
         >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
-        18
+        19
         """
 
     def observe(self, model: ClientModel, x: Floats, y: float) -> tuple[float, float]:
@@ -223,7 +258,7 @@ class Policy(Plugin, ABC):
         ...         return 1 / (1 + model.steps), y
         >>> algorithm = incfed.IncFedUCB(incfed.PayEveryone(), threshold=1.0, policy=Early())
         >>> len(incfed.simulate(world, algorithm, steps=200).rounds)
-        4
+        9
         """
         return 1.0, y
 

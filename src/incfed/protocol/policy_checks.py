@@ -27,6 +27,7 @@ def check_policy(policy: Policy, *, steps: int = 200, seed: int = 0) -> int:
     would if it were alone: clients share nothing but what a federation shares. Returns the number
     of steps tried.
 
+    >>> import numpy as np
     >>> class Softmax(incfed.Policy):
     ...     def choose(self, model, arms, rng):
     ...         weights = np.exp(5 * model.predict(arms))
