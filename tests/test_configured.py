@@ -65,7 +65,7 @@ def test_a_table_has_what_was_chosen_first() -> None:
     html = algorithm._repr_html_()
     assert html.startswith("<div><b>IncFedUCB</b><table")
     assert html.index("mechanism") < html.index("threshold") < html.index("ridge")
-    assert html.count("<tr>") == html.count("</tr>") == 21
+    assert html.count("<tr>") == html.count("</tr>") == 22
     assert "PaymentFree()" in html
 
 

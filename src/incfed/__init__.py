@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from .planning import plan as plan
     from .protocol import ActingClient as ActingClient
     from .protocol import BestResponse as BestResponse
+    from .protocol import ClientModel as ClientModel
     from .protocol import Colluding as Colluding
     from .protocol import DrawnCosts as DrawnCosts
     from .protocol import DriftingCosts as DriftingCosts
@@ -60,12 +61,14 @@ if TYPE_CHECKING:
     from .protocol import Limits as Limits
     from .protocol import News as News
     from .protocol import Patient as Patient
+    from .protocol import Policy as Policy
     from .protocol import Privacy as Privacy
     from .protocol import Refusing as Refusing
     from .protocol import Shading as Shading
     from .protocol import Threshold as Threshold
     from .protocol import Trigger as Trigger
     from .protocol import Withholding as Withholding
+    from .protocol import check_policy as check_policy
     from .results import Comparison as Comparison
     from .results import Result as Result
     from .results import load as load

@@ -192,6 +192,7 @@ def test_settings_name_every_option() -> None:
         "reads": "stale",
         "width": "mixture",
         "width_scale": 1.0,
+        "policy": None,
     }
     assert incfed.Independent(**learning).settings() == {"kind": "Independent", **learning}
     assert incfed.Centralized(**learning).settings() == {"kind": "Centralized", **learning}

@@ -26,7 +26,7 @@ def test_all_are_listed() -> None:
     listed = re.findall(r"\]\((\S+)\)", (FOLDER / "README.md").read_text(encoding="utf-8"))
     assert sorted(Path(one).stem for one in listed if one.endswith(".py")) == SCRIPTS
     assert sorted(Path(one).stem for one in listed if one.endswith(".ipynb")) == NOTEBOOKS
-    assert (len(SCRIPTS), len(NOTEBOOKS)) == (9, 4)
+    assert (len(SCRIPTS), len(NOTEBOOKS)) == (10, 4)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

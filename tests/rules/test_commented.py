@@ -20,6 +20,12 @@ from incfed.rules.rule import names
 SETTING = re.compile(r"^#(?=\w+ = )", re.MULTILINE)
 EXPERIMENT, CASE = experiment_template(), case_template()
 DEFAULTS = {field.name: field.default for kind in RULES for field in fields(kind)}
+MINE = """
+import incfed
+class Mine(incfed.Policy):
+    def choose(self, model, arms, rng):
+        return 0
+"""
 Read = Callable[[Path], Any]
 LINES = [
     pytest.param(text, made, match.start(), id=f"{made.__name__} {text[match.end() :].split()[0]}")
@@ -70,4 +76,5 @@ def test_every_line_is_valid_without_its_mark(
         before, mark, after = text[:line].rpartition("\nthreshold")
         text = f"{before}\n#{mark.strip()}{after}{text[line:]}"
     (tmp_path / "a.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "my_file.py").write_text(MINE, encoding="utf-8")
     made(tmp_path / "a.toml")

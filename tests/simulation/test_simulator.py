@@ -150,6 +150,7 @@ def test_settings_say_what_was_run() -> None:
             "reads": "fresh",
             "width": "paper",
             "width_scale": 1.0,
+            "policy": None,
             "trust": "inf",
             "trigger": None,
             "download": "everyone",

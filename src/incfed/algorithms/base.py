@@ -12,6 +12,7 @@ from ..errors import InputError, hint, listed
 from ..kernels.trust import Personal
 from ..kernels.ucb import Rules
 from ..protocol.client import kernel_rules
+from ..protocol.policies import Policy
 from ..protocol.protocols import Alone
 from ..protocol.run import Protocol
 from ..protocol.synchronous import Synchronous
@@ -33,6 +34,8 @@ class Algorithm(Learning):
     >>> algorithm
     Independent(ridge=1.0, exploration=0.5)
     """
+
+    policy: Policy | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -107,7 +110,7 @@ class Algorithm(Learning):
 
         >>> algorithm.settings()
         {'kind': 'Independent', 'ridge': 1.0, 'noise': 0.1, 'delta': 0.1, 'exploration': 0.5,
-            'reads': 'fresh', 'width': 'paper', 'width_scale': 1.0}
+            'reads': 'fresh', 'width': 'paper', 'width_scale': 1.0, 'policy': None}
         """
         values = {field.name: _described(getattr(self, field.name)) for field in fields(self)}
         return {"kind": type(self).__name__, **values}

@@ -15,7 +15,9 @@ from .. import errors, ranges
 from .._version import __version__
 from ..configured import Described
 from ..protocol.client import Learner, Observations
+from ..protocol.policies import OwnPolicy, Policy
 from ..rules.learning import AUTO
+from ..rules.plugins import copied
 from ..support import inputs
 from ..support.files import replacing
 from ..support.formats import FormatError, check_format
@@ -41,7 +43,8 @@ class LinUCB(Described):
     bound (Eq. 2). It is what a client of a federation is between rounds.
 
     The settings are those of `Algorithm`: `exploration` is alpha itself, if its formula explores
-    too much or too little for you.
+    too much or too little for you. `policy`: one of your own (docs/extending.md), of which it has
+    a copy. `seed`: of its random numbers; None: other ones each time.
 
     >>> learner = incfed.LinUCB(dim=2)
     >>> arms = [[1.0, 0.0], [0.0, 1.0]]
@@ -62,16 +65,22 @@ class LinUCB(Described):
         exploration: float | None = None,
         width: str = "paper",
         width_scale: float = 1.0,
+        policy: Policy | None = None,
+        seed: int | None = None,
     ) -> None:
         dim = Whole(1, 10_000).of("dim", dim)
         self._algorithm: Algorithm = Independent(
             ridge=ridge, noise=noise, delta=delta, exploration=exploration, width=width,
-            width_scale=width_scale,
+            width_scale=width_scale, policy=policy,
         )  # fmt: skip
         self._learner = Learner(dim, self._algorithm.rules(dim))
+        seed = None if seed is None else Whole(0).of("seed", seed)
+        if policy is not None:
+            self._learner.policy = OwnPolicy(copied(policy), np.random.default_rng(seed))
 
     def choose(self, arms: ArrayLike) -> int:
-        """The index of the arm [K, d] with the largest optimistic estimate; the first of equals.
+        """The index of the arm [K, d] with the largest optimistic estimate, the first of equals; or
+        of the one that its own policy chooses.
 
         >>> learner.choose([[1.0, 0.0], [0.6, 0.8]])
         1
@@ -139,7 +148,9 @@ class LinUCB(Described):
         return self._learner.theta()
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write all that it has learned to a file (.npz), from which `load` makes it again.
+        """Write all that it has learned to a file (.npz), from which `load` makes it again. Of a
+        policy of your own, attributes that are numbers, texts or arrays are kept; others are
+        refused.
 
         >>> learner.save("shop-7").name
         'shop-7.npz'
@@ -153,7 +164,10 @@ class LinUCB(Described):
             "settings": {name: getattr(self._algorithm, name) for name in _SETTINGS},
             "trust": str(learner.trust),
             "steps": [pending.steps, own.steps],
+            "others": learner.others,
         }
+        if learner.policy is not None:
+            about["policy"] = learner.policy.state()
         arrays: dict[str, Any] = {
             "V": learner.V + learner.given.V, "b": learner.b + learner.given.b,
             "pending_V": pending.V, "pending_b": pending.b,
@@ -166,8 +180,10 @@ class LinUCB(Described):
         return target
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
+    def load(cls, path: str | os.PathLike[str], *, policy: Policy | None = None) -> Self:
         """The learner that `save` wrote. It goes on as the saved one would, up to rounding.
+        `policy`: if it had one of your own, an object of that class, whose attributes are set to
+        those that were saved.
 
         >>> incfed.LinUCB.load("shop-7.npz")
         <LinUCB: 2 features, 23 steps learned>
@@ -177,11 +193,12 @@ class LinUCB(Described):
             with np.load(file, allow_pickle=False) as found:
                 about = json.loads(str(found["about"]))
                 check_format(file, about["format"], FORMAT, about.get("incfed"))
-                made = cls(about["dim"], **about["settings"])
+                _check_policy_of(about, policy)
+                made = cls(about["dim"], **about["settings"], policy=policy)
                 made._resume(about, {name: found[name] for name in found.files})
         except FileNotFoundError:
             raise errors.InputError(f"path: file not found: {file}") from None
-        except FormatError:
+        except (FormatError, errors.InputError):
             raise
         except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile):
             allowed = "a file that LinUCB.save wrote"
@@ -196,12 +213,15 @@ class LinUCB(Described):
             own=Observations(own, saved["own_V"], saved["own_b"], [], scores.copy()),
             known=saved["known"],
         )  # fmt: skip
+        self._learner.others = about.get("others", 0)
+        if self._learner.policy is not None:
+            self._learner.policy.restore(about["policy"])
         trust = about["trust"]
         self._learner.trust = trust if trust == AUTO else float(trust)
 
     def _learn(self, x: Floats, y: float) -> None:
         """One step; x and y are checked."""
-        self._learner.learn(x, y)
+        self._learner.learn(*self._learner.observed(x, y))
 
     def _checked(self, arms: object, name: str = "arms") -> Floats:
         allowed = (
@@ -224,3 +244,12 @@ class LinUCB(Described):
     def __repr__(self) -> str:
         size, learned = inputs.counted(self.dim, "feature"), inputs.counted(self.steps, "step")
         return f"<LinUCB: {size}, {learned} learned>"
+
+
+def _check_policy_of(about: dict[str, Any], policy: Policy | None) -> None:
+    """Is it the policy of the saved learner?"""
+    if "policy" in about and policy is None:
+        allowed = "given: this learner had a policy of your own, whose code is not saved with it"
+        raise errors.missing("policy", allowed)
+    if "policy" not in about and policy is not None:
+        raise errors.refuse("policy", policy, "left out: the saved learner had none of your own")

@@ -34,6 +34,7 @@ from ..environments.bootstrap import CLIENTS, EVENTS, Bootstrap
 from ..environments.trace import Trace
 from ..errors import InputError, refuse
 from ..mechanisms.registry import MECHANISMS
+from ..protocol.policies import POLICIES
 from ..protocol.strategy import build_costs, build_reports
 from ..protocol.triggers import TRIGGERS
 from ..ranges import MOST_STEPS
@@ -270,6 +271,10 @@ def build_algorithm(
         trigger = TRIGGERS.build(given["trigger"], f"{place}.trigger", folder)
         given["trigger"] = trigger.value
         sources.update(trigger.sources)
+    if "policy" in given:
+        policy = POLICIES.build(given["policy"], f"{place}.policy", folder)
+        given["policy"] = policy.value
+        sources.update(policy.sources)
     if "reports" in given:
         given["reports"] = build_reports(given["reports"], f"{place}.reports", folder)
     if "limits" in given:

@@ -23,6 +23,7 @@ from .. import errors
 from ..algorithms.registry import ALGORITHMS
 from ..errors import InputError, refuse
 from ..mechanisms.registry import MECHANISMS
+from ..protocol.policies import POLICIES
 from ..protocol.triggers import TRIGGERS
 from ..rules.plugins import Kinds
 from ..support.inputs import counted
@@ -35,7 +36,8 @@ OWN_COLUMNS = (
     "communication", "packed", "payment", "rounds", "participation", "paid",
 )  # fmt: skip
 KINDS = {"world": WORLDS, "algorithm": ALGORITHMS}
-INSIDE = {"mechanism": MECHANISMS, "trigger": TRIGGERS}  # tables with a kind, in tables
+# Tables with a kind, in tables.
+INSIDE = {"mechanism": MECHANISMS, "trigger": TRIGGERS, "policy": POLICIES}
 ANY = "*"  # among the parameters of a class that takes any keyword
 
 

@@ -131,6 +131,27 @@ def choose_dense(
 
 
 @compiled
+def measure(
+    arms: Floats, ids: Ints, U: Floats, t: Floats, pairs: Floats, before: Ints, tail: int,
+    z: Floats, line: Floats, reward: Floats, width: Floats,
+) -> None:  # fmt: skip
+    """reward = x'theta and width = ||x|| in V^-1 of each of these arms, under the model (U, t) and
+    the pending steps of the chain; `ids` is 0, 1, 2, ...; z and line: scratch."""
+    whiten_arms(arms, ids, U, z, ids)
+    along(z, ids, t, reward)
+    for k in range(ids.shape[0]):
+        width[k] = dot(z[k], z[k], t.shape[0])
+    pair = tail
+    while pair:
+        along(z, ids, pairs[pair, 1], line)
+        for k in range(ids.shape[0]):
+            width[k] -= line[k] * line[k]
+        pair = before[pair]
+    for k in range(ids.shape[0]):
+        width[k] = np.sqrt(max(0.0, width[k]))
+
+
+@compiled
 def confidence(logdet: float, dim: int, rules: Rules) -> float:
     """alpha: of Eq. 2, or by the method of mixtures (docs/protocols.md), scaled; or a constant."""
     if not np.isnan(rules.exploration):

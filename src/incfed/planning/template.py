@@ -11,7 +11,7 @@ VARIED = ("download", "width", "exploration", "width_scale", "trust")
 # those of which a case says nothing: they are limited, or searched otherwise, or the case's own;
 OWN = {
     "mechanism", "threshold", "trigger", "ridge", "costs", "reports", "budget", "money_digits",
-    "limits", "share_from", "privacy",
+    "limits", "share_from", "privacy", "policy",
 }  # fmt: skip
 # and all that a case may fix.
 FIXED = tuple(name for kind in RULES for name in names(kind) if name not in OWN)

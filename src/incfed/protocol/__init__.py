@@ -3,6 +3,8 @@
 from ..rules.limits import Limits
 from ..rules.privacy import Privacy
 from .open_round import Closed, OpenRound, Server, Uploads
+from .policies import ClientModel, Policy
+from .policy_checks import check_policy
 from .strategy import (
     BestResponse,
     Colluding,
@@ -17,6 +19,7 @@ from .triggers import ActingClient, GrowthRatio, News, Patient, Threshold, Trigg
 __all__ = [
     "ActingClient",
     "BestResponse",
+    "ClientModel",
     "Closed",
     "Colluding",
     "DrawnCosts",
@@ -26,6 +29,7 @@ __all__ = [
     "News",
     "OpenRound",
     "Patient",
+    "Policy",
     "Privacy",
     "Refusing",
     "Server",
@@ -34,4 +38,5 @@ __all__ = [
     "Trigger",
     "Uploads",
     "Withholding",
+    "check_policy",
 ]

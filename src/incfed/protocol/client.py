@@ -19,6 +19,7 @@ what it has downloaded and of all its own data. What it shares does not depend o
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from ..rules.privacy import Noise, Normals, Privacy, secret_normals
 from ..types import Arrays, Floats, Ints
 from .messages import Download, Upload
 from .packing import TRIANGLE, Packed, pack_matrix, pack_rows
+from .policies import ClientModel, OwnPolicy, no_chain
 from .triggers import BuiltIn
 from .trust import Models, state_of
 
@@ -145,6 +147,8 @@ class Learner:
         self.dim = dim
         self.share_from = 1  # new steps with which it uploads
         self.privacy: Privacy | None = None
+        self.policy: OwnPolicy | None = None  # of the user's own
+        self.others = 0  # steps of others in V and b, as far as it is told
         self.normals: Normals = secret_normals  # of which its noise is made
         self.uploaded_steps = 0  # the first of its pending steps, which an upload had before,
         self.noise: Noise | None = None  # their noise,
@@ -166,6 +170,7 @@ class Learner:
         self._z, self._score = np.empty((0, dim)), np.empty(0)
         self._logdet = self._logdet_shared = 0.0
         self._age = 0  # own updates since the factor was made afresh
+        self._chain = no_chain(dim)
         self.trust = trust
 
     @property
@@ -181,7 +186,9 @@ class Learner:
         self._refactor()
 
     def choose(self, arms: Floats) -> int:
-        """Eq. 2: the index of one of these arms [K, d]."""
+        """Eq. 2, or a policy of the user's own: the index of one of these arms [K, d]."""
+        if self.policy is not None:
+            return self.policy.choose(self.model(), arms).arm
         if len(self._ids) != len(arms):
             self._ids, self._z, self._score = np.arange(len(arms)), arms.copy(), np.empty(len(arms))
         (U, t, alpha), ids = self._model(), self._ids
@@ -198,6 +205,20 @@ class Learner:
         U, t, _ = self._model()
         return np.asarray(U.T @ t)
 
+    def model(self) -> ClientModel:
+        """What a policy sees of it, until it learns."""
+        sums: Callable[[], tuple[Floats, Floats]] | None = self._sums
+        U, t, logdet = self._U, self._t, self._logdet
+        if self._models is not None:
+            sums, (U, t, logdet) = None, self._models.best(self.own.scores, self.known)
+        steps = self.own.steps + self.others
+        return ClientModel(self.rules, U, t, logdet, steps, sums, self._chain)
+
+    def _sums(self) -> tuple[Floats, Floats]:
+        """V_i and b_i."""
+        pending, given = self.pending, self.given
+        return self.V + given.V + pending.V, self.b + given.b + pending.b
+
     @property
     def alpha(self) -> float:
         """How far it explores now."""
@@ -210,8 +231,12 @@ class Learner:
             U, t, logdet = self._models.best(self.own.scores, self.known)
         return U, t, confidence(logdet, self.dim, self.rules)
 
+    def observed(self, x: Floats, y: float) -> tuple[Floats, float]:
+        """What it is to learn of the reward y of arm x: a row, and the reward of that row."""
+        return (x, y) if self.policy is None else self.policy.observed(self.model(), x, y)
+
     def learn(self, x: Floats, y: float) -> bool:
-        """Lines 6-8: add an observation; does it call for a round?"""
+        """Lines 6-8: add an observation, as `observed` has it; does it call for a round?"""
         scores = 0.0 if self._models is None else self._models.learn(x, y)
         self.fresh, self.own = self.fresh.add(x, y, scores), self.own.add(x, y, scores)
         scratch = self._scratch

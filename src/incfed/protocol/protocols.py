@@ -12,7 +12,7 @@ from ..mechanisms.pay_everyone import PayEveryone
 from ..rules.rounds import RoundRules
 from ..types import Ints, Mask
 from .run import Protocol, Run, Setup, StepTraffic
-from .synchronous import Synchronous
+from .synchronous import Synchronous, SynchronousRun
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,19 @@ class PooledRun(Run):
 
     def __init__(self, setup: Setup) -> None:
         super().__init__(setup)
-        self._one = Alone().start(setup._replace(clients=1, costs=np.zeros(1), personal=None))
+        alone = Synchronous(RoundRules(PayEveryone(), threshold=math.inf))
+        self._one = SynchronousRun(
+            alone, setup._replace(clients=1, costs=np.zeros(1), personal=None)
+        )
 
     def advance(self, steps: Steps, first: int) -> None:
+        if self._one.choosing is not None:
+            self._one.choosing.owners = steps.clients  # they act as one, by policies of their own
         self._one.advance(steps._replace(clients=np.zeros_like(steps.clients)), first)
+
+    @property
+    def propensity(self) -> list[float] | None:
+        return self._one.propensity
 
     def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:
         """Each step sends d^2 + d up, and to each of N clients down; packed, a row and a reward."""

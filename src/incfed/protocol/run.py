@@ -15,6 +15,7 @@ from ..kernels.ucb import Bench, Rules, bench
 from ..types import Floats, Ints, Mask
 from .global_statistics import GlobalStatistics
 from .open_round import Closed
+from .policies import Policy
 
 
 class Setup(NamedTuple):
@@ -29,9 +30,11 @@ class Setup(NamedTuple):
     seed: int
     stale: bool = False  # clients choose with the model as it was after their own last step
     personal: Personal | None = None  # the models with which clients choose, if not the shared one
+    policy: Policy | None = None  # of the user's own, by which they choose
 
     def bench(self, *, cached: bool = True) -> Bench:
         """Scratch space; `cached`: a model is shared, under which items need scoring only once."""
+        cached = cached and self.policy is None
         return bench(self.dim, self.arms, self.items if cached else 0)
 
     @property
@@ -92,6 +95,11 @@ class Run(ABC):
     @abstractmethod
     def advance(self, steps: Steps, first: int) -> None:
         """Run these steps; `first` is the number of the first one."""
+
+    @property
+    def propensity(self) -> list[float] | None:
+        """Of the choice in each step so far, NaN: not known; None: the policy is built in."""
+        return None
 
     @abstractmethod
     def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:

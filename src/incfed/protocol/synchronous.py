@@ -21,6 +21,8 @@ from .features import FEATURES, Feature
 from .global_statistics import GlobalStatistics
 from .money import round_up
 from .open_round import OpenRound, Server, Uploads
+from .policies import Policies
+from .policy_steps import PolicySteps
 from .run import LoggedRound, Protocol, Run, Setup, StepTraffic, concatenated
 from .traffic import packed_matrix, packed_model, packed_ranks, packed_vector
 from .triggers import GROWTH, ROWS, ActingClient, copies_of, trigger_of
@@ -56,6 +58,10 @@ class SynchronousRun(Run):
         self.signals: Signals | None = None  # what the server hears between rounds
         self._stale = True if setup.stale else None  # None: not compiled in
         self._own = copies_of(self.trigger)  # a trigger of the user's own, asked after each step
+        self.choosing: PolicySteps | None = None  # a policy of the user's own
+        if setup.policy is not None:
+            policies = Policies(setup.policy, setup.seed, rules.privacy)
+            self.choosing = PolicySteps(self, policies, lambda one, _: self._kernel(one, 0))
         self._all_clocks = rules.clocks == ALL
         self._squares = squares_of(self.dim)
         found = (kind.of(self) for kind in FEATURES)
@@ -80,22 +86,27 @@ class SynchronousRun(Run):
             elif state == TRIGGERED:
                 self._round(first + done - 1, int(steps.clients[done - 1]))
             begin = done
-            part = steps if own is None else steps._replace(clients=steps.clients[: begin + 1])
-            done, state = advance(
-                self._stale,
-                self.signals,
-                self.personal,
-                *part,
-                *self.store,
-                *self.rules,
-                *self.bench,
-                done,
-            )
+            if self.choosing is not None and begin < n:
+                done, state = self.choosing.run(steps, begin)
+            else:
+                part = steps if own is None else steps._replace(clients=steps.clients[: begin + 1])
+                done, state = self._kernel(part, begin)
             for one in self.features:
                 one.advanced(steps, begin, done, first)
             if own is not None and done > begin and not math.isnan(steps.reward[begin]):
                 acting = self._acting(int(steps.clients[begin]), first + begin)
                 state = TRIGGERED if own.calls(acting) else state
+
+    def _kernel(self, steps: Steps, begin: int) -> tuple[int, int]:
+        """As far as they go without a round."""
+        return advance(
+            self._stale, self.signals, self.personal, *steps, *self.store, *self.rules, *self.bench,
+            begin,
+        )  # fmt: skip
+
+    @property
+    def propensity(self) -> list[float] | None:
+        return None if self.choosing is None else self.choosing.propensity
 
     def _acting(self, client: int, step: int) -> ActingClient:
         """What a trigger of the user's own sees."""

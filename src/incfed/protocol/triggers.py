@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -20,7 +19,8 @@ from ..errors import InputError, refuse
 from ..kernels.signals import Signals, signals
 from ..kernels.step import triggered
 from ..mechanisms.base import MEETS, Round
-from ..rules.plugins import Kinds, Plugin, own_names
+from ..rules.plugin_state import attributes, put_back
+from ..rules.plugins import Kinds, Plugin, copied, own_names
 from ..rules.rounds import Terms
 from ..types import Floats, Mask
 from ..values import Number, Word
@@ -299,29 +299,28 @@ class Copies:
     """A trigger of the user's own in one run: each client's copy of it as it was given."""
 
     def __init__(self, trigger: Trigger) -> None:
-        self._given = _copy(trigger)
+        self._given = copied(trigger)
         self._of: dict[int, Trigger] = {}  # by client, from its first step on
 
     def calls(self, client: ActingClient) -> bool:
         """Does this client call for a round?"""
         own = self._of.get(client.index)
         if own is None:
-            own = self._of[client.index] = _copy(self._given)
+            own = self._of[client.index] = copied(self._given)
         answer = own.calls(client)
         if not isinstance(answer, bool | np.bool_):
             raise refuse(f"{type(own).__name__}.calls", answer, "True or False")
         return bool(answer)
 
+    def state(self) -> dict[str, Any]:
+        """What each client's copy keeps, for JSON."""
+        return {str(client): attributes(own) for client, own in self._of.items()}
 
-def _copy(trigger: Trigger) -> Trigger:
-    try:
-        made = deepcopy(trigger)
-    except Exception as error:
-        said = f"cannot be copied for each client: {type(error).__name__}: {error}"
-        raise InputError(said, type(trigger).__name__) from error
-    if not isinstance(made, Trigger):
-        raise refuse(f"{type(trigger).__name__}.__deepcopy__", made, "a copy of the trigger")
-    return made
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on where those copies stopped that had this `state`."""
+        for client, saved in state.items():
+            own = self._of[int(client)] = copied(self._given)
+            put_back(own, saved)
 
 
 TRIGGERS = Kinds(

@@ -36,13 +36,16 @@ CURVES = ("regret", "reward", "communication", "payment")
 class Result(FrameRecord):
     """A finished run. The curves are cumulative: entry t counts steps 0 to t. As a frame they are
     one row a step: step, regret, reward, communication, payment, packed; `matched` if some steps
-    were skipped.
+    were skipped, `propensity` if it is known.
 
     `communication` counts scalars as the paper does; `packed` counts what a careful implementation
     sends (symmetric matrices by half or by their factors, models only when they are needed).
 
     `matched` is the number of steps that were not skipped. Only a `ReplayLog` skips steps, if the
     arm picked is not the one that was shown. reward / matched is then the replay estimate.
+
+    `propensity` is the probability with which a policy of the user's own chose the arm of each
+    step: NaN if it did not say so, None with the built-in one.
 
     `rounds` has a record of every round, `clients` the figures of each client.
 
@@ -62,11 +65,13 @@ class Result(FrameRecord):
     packed: Floats
     clients: Clients
     matched: Floats = None  # type: ignore[assignment]  # None: every step
+    propensity: Floats | None = None
 
     def __post_init__(self) -> None:
         if self.matched is None:
             object.__setattr__(self, "matched", np.arange(1.0, np.size(self.regret) + 1.0))
-        for name in (*CURVES, "packed", "matched"):
+        said = () if self.propensity is None else ("propensity",)
+        for name in (*CURVES, "packed", "matched", *said):
             column = floats(name, getattr(self, name))
             object.__setattr__(self, name, column)
             if column.size != self.regret.size:
@@ -114,7 +119,8 @@ class Result(FrameRecord):
         curves = {name: getattr(self, name) for name in (*CURVES, "packed")}
         steps = np.arange(self.regret.size)
         skipped = not np.array_equal(self.matched, steps + 1)
-        return {"step": steps, **curves, **({"matched": self.matched} if skipped else {})}
+        said = {} if self.propensity is None else {"propensity": self.propensity}
+        return {"step": steps, **curves, **({"matched": self.matched} if skipped else {}), **said}
 
     def gains(self, alone: Result) -> Gains:
         """The gain of each client over `alone`, the same run with `Independent`; see `Gains`.

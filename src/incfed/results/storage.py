@@ -98,9 +98,9 @@ def load(path: str | PathLike[str]) -> Result:
         import polars
     try:
         steps = polars.read_parquet(folder / STEPS)
-        skipped = ["matched"] if "matched" in steps.columns else []
+        more = [name for name in ("matched", "propensity") if name in steps.columns]
         return Result(
-            **{name: steps[name].to_numpy() for name in (*CURVES, "packed", *skipped)},
+            **{name: steps[name].to_numpy() for name in (*CURVES, "packed", *more)},
             rounds=_rounds(polars.read_parquet(folder / ROUNDS)),
             clients=_clients(polars.read_parquet(folder / CLIENTS)),
             settings=index["settings"],

@@ -10,10 +10,12 @@ from .. import ranges
 from ..configured import Configured
 from ..errors import refuse
 from ..values import EachTrust, Word
+from .plugins import Plugin
 from .rule import rule, setting
 
 Auto = Literal["auto"]
 AUTO: Auto = "auto"
+OF_UCB = ("exploration", "reads", "width", "width_scale")  # what an own policy takes the place of
 
 
 @rule(kw_only=True)
@@ -42,12 +44,25 @@ class Learning(Configured):
         default="paper",
     )
     width_scale: ranges.WidthScale = setting("multiplies the formula of alpha", default=1.0)
+    policy: Plugin | None = setting(
+        "a policy of your own, which says how a client chooses and learns (docs/extending.md); "
+        "None: the upper confidence bound of Eq. 2",
+        default=None,
+        example={"kind": "my_file.py:Mine"},
+        served=False,
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.exploration is not None and self.width_scale != 1.0:
             allowed = "left out: exploration takes the place of the formula"
             raise refuse("width_scale", self.width_scale, allowed)
+        if self.policy is not None:
+            for name in OF_UCB:
+                value, usual = getattr(self, name), getattr(Learning, name)
+                if value != usual:
+                    allowed = "left out: policy takes the place of the upper confidence bound"
+                    raise refuse(name, value, allowed)
 
 
 @rule(kw_only=True)

@@ -18,11 +18,12 @@ import json
 import sys
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from ..configured import Configured, Made
 from ..errors import InputError, at, hint, known, missing, refuse, table
@@ -55,6 +56,21 @@ class Plugin(Configured, ABC):
         """
         names: list[str] = [field.name for field in fields(self)] if is_dataclass(self) else []
         return {"kind": type(self).__name__, **{name: getattr(self, name) for name in names}}
+
+
+Mine = TypeVar("Mine", bound=Plugin)
+
+
+def copied(plugin: Mine) -> Mine:
+    """A client's own copy of an object of the user's own."""
+    try:
+        made = deepcopy(plugin)
+    except Exception as error:
+        said = f"cannot be copied for each client: {type(error).__name__}: {error}"
+        raise InputError(said, type(plugin).__name__) from error
+    if type(made) is not type(plugin):
+        raise refuse(f"{type(plugin).__name__}.__deepcopy__", made, "a copy")
+    return made
 
 
 @dataclass(frozen=True)
@@ -145,9 +161,11 @@ class Kinds:
         """The maker of what a config names. A class of the user's own is loaded, which runs its
         file."""
         given = self.table(value, place)
-        allowed = f"one of {', '.join(self.makers)}"
-        if self.extended:
-            allowed += ", or 'my_file.py:MyClass'"
+        own = ["'my_file.py:MyClass'"] if self.extended else []
+        if self.makers:
+            allowed = f"one of {', or '.join([', '.join(self.makers), *own])}"
+        else:
+            allowed = f"such as {own[0]}"
         kind = given.get("kind")
         if kind is None:
             raise missing(f"{place}.kind", allowed)

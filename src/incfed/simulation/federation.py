@@ -23,6 +23,7 @@ from ..protocol.messages import Download, Upload
 from ..protocol.money import round_up
 from ..protocol.open_round import OpenRound, Server, Uploads
 from ..protocol.packing import FACTOR, Packed, pack_matrix
+from ..protocol.policies import Policies
 from ..protocol.run import LoggedRound
 from ..protocol.strategy import VaryingCosts
 from ..protocol.synchronous import Synchronous, traffic_of_rounds
@@ -90,6 +91,10 @@ class Federation(Shown):
         self._stream = stream_of(trigger, self.dim, self._ridge)
         self._rows = trigger.streams == ROWS
         self._own = copies_of(trigger)  # a trigger of the user's own, asked after each step
+        policy = algorithm.policy
+        self._policies = (
+            None if policy is None else Policies(policy, self._seed, self._rules.privacy)
+        )
         self._scores = SCORES if getattr(algorithm, "trust", math.inf) == AUTO else 0
         self._members = MemberList()
         self._epoch = 0
@@ -311,6 +316,8 @@ class Federation(Shown):
             "spent": self._server.spent, "late": self._late,
             "past": [[client, *past] for client, past in self._server.past.items()],
         }  # fmt: skip
+        if self._own is not None:
+            about["trigger"] = self._own.state()
         arrays = {
             **saved_federation.columns("members", (arrays for _, arrays in each)),
             **saved_federation.columns("shared", shared),
@@ -367,6 +374,8 @@ class Federation(Shown):
             zip(*(arrays[name].tolist() for name in ("who", "reward", "fetched")), strict=True)
         )
         self._pooled = arrays["pooled"]
+        if self._own is not None:
+            self._own.restore(about.get("trigger", {}))
         if self._stream is not None:
             [state] = saved_federation.records("stream", arrays)
             self._stream.restore(state, self._members)
@@ -469,7 +478,7 @@ class Federation(Shown):
             events = self._pooled[-1]
             scores = np.append(self._pooled[:-1] / events, np.trace(now.V) / events)
         news = Download(self._epoch, None, pack_matrix(now.V), now.b, shared or {}, scores=scores)
-        member._take_in(news)
+        member._take_in(news, self._total)
 
     def _settings(self) -> dict[str, Any]:
         return {

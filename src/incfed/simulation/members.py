@@ -16,6 +16,7 @@ from ..kernels.step import ROUNDING
 from ..protocol.messages import Download, Upload
 from ..protocol.money import round_up
 from ..protocol.packing import Packed
+from ..protocol.policies import Policy
 from ..protocol.triggers import ActingClient
 from ..rules.privacy import noise_stream
 from ..support import inputs
@@ -77,6 +78,8 @@ class Member(LinUCB):
         learner.rules, learner.trust = algorithm.rules(federation.dim), trust
         learner.share_from, learner.privacy = rules.share_from, rules.privacy
         learner.normals = self._noise
+        if federation._policies is not None:
+            learner.policy = federation._policies.of(number)
 
     @property
     def cost(self) -> float:
@@ -104,14 +107,16 @@ class Member(LinUCB):
         return super().choose(arms)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> LinUCB:  # type: ignore[override]  # it shares no more
+    def load(  # type: ignore[override]  # it shares no more
+        cls, path: str | PathLike[str], *, policy: Policy | None = None
+    ) -> LinUCB:
         """What `save` wrote, as a learner of its own, without the federation: that has a `save` and
         a `load` too.
 
         >>> incfed.simulation.Member.load(member.save("member"))
         <LinUCB: 1 feature, 0 steps learned>
         """
-        return LinUCB.load(path)
+        return LinUCB.load(path, policy=policy)
 
     def _learn(self, x: Floats, y: float) -> None:
         federation, learner = self._federation, self._learner
@@ -119,8 +124,9 @@ class Member(LinUCB):
             federation._rules.privacy.check(x[None], np.array([y]))
         federation._before_step(self)
         before = learner.logdet
-        triggered = learner.learn(x, y)
-        federation._after_step(self, x, y, learner.logdet - before, triggered)
+        row, response = learner.observed(x, y)
+        triggered = learner.learn(row, response)
+        federation._after_step(self, row, y, learner.logdet - before, triggered)
 
     # ------------------------------------------------------- what the server hears, and sends
 
@@ -166,8 +172,12 @@ class Member(LinUCB):
         """What it uploaded is pending again."""
         self._learner.thaw()
 
-    def _take_in(self, news: Download) -> None:
-        self._learner.take_in(news)
+    def _take_in(self, news: Download, total: int | None = None) -> None:
+        """`total`: the observations in it, also its own; None: there is nothing new in it."""
+        learner = self._learner
+        learner.take_in(news)
+        if total is not None:
+            learner.others = total - (learner.own.steps - learner.pending_steps)
 
     # --------------------------------------------------------------------------- when saved
 
@@ -176,8 +186,10 @@ class Member(LinUCB):
         about = {
             "name": self.name, "number": self.number, "cost": self.cost, "paid": self.paid,
             "trust": str(self._learner.trust), "entitled": self._entitled, "behind": self._behind,
-            "seen": self._seen, "batches": self._noise.batches,
+            "seen": self._seen, "batches": self._noise.batches, "others": self._learner.others,
         }  # fmt: skip
+        if self._learner.policy is not None:
+            about["policy"] = self._learner.policy.state()
         return about, self._learner.state()
 
     @classmethod
@@ -189,6 +201,9 @@ class Member(LinUCB):
         )  # fmt: skip
         made._noise.batches = about["batches"]
         made._learner.restore(arrays)
+        made._learner.others = about.get("others", 0)
+        if made._learner.policy is not None:
+            made._learner.policy.restore(about["policy"])
         return made
 
     def _facts(self) -> dict[str, Any]:

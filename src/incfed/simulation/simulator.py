@@ -122,6 +122,7 @@ class Simulation:
             reward[~known] = 0.0
             regret[~known] *= 0.0  # NaN stays: then it is unknown for all steps
         communication, packed = self._run.traffic(known, fetched)
+        propensity = self._run.propensity
         payment = np.bincount(rounds.step, rounds.payment, self.steps)
         return Result(
             regret=np.cumsum(regret),
@@ -131,6 +132,7 @@ class Simulation:
             payment=np.cumsum(payment),
             rounds=rounds,
             settings=self._settings(),
+            propensity=None if propensity is None else np.array(propensity),
             matched=np.arange(1.0, self.steps + 1.0) if every else np.cumsum(known, dtype=float),
             clients=Clients.collect(self._world.count, clients, reward, regret, known, rounds),
         )
@@ -160,6 +162,7 @@ class Simulation:
                 seed=self._seed,
                 stale=algorithm.reads == "stale",
                 personal=algorithm.personal(world.count, world.dim),
+                policy=algorithm.policy,
             )
         )
 

@@ -9,10 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import errors, ranges
-from ...configured import Described
+from ...configured import Described, Made
+from ...protocol.policies import OwnPolicy, Policy
+from ...rules.plugins import copied
 from ...rules.privacy import Privacy
 from ...support import inputs
 from ...values import Number
@@ -48,6 +51,8 @@ class Client(Described):
     share_from: share only from so many steps on that no upload has had before.
     privacy: noise on all that is shared, at least as strict as the federation's; None: as the
     federation says (docs/privacy.md).
+    policy: of your own, how this client chooses and learns (docs/extending.md); it has a copy, and
+    at each start begins with the object as given. What was learned is kept.
 
     `choose` and `learn` never wait for the network. The first start needs the coordinator, later
     ones do not: while it is away a client learns alone, and catches up afterwards.
@@ -73,6 +78,7 @@ class Client(Described):
         trust: float | str | None = None,
         share_from: int = 1,
         privacy: Privacy | None = None,
+        policy: Policy | None = None,
     ) -> None:
         self._closed, self._pid = True, os.getpid()
         url, token = check_url(url), check_token(token)
@@ -84,6 +90,10 @@ class Client(Described):
         certificates = check_ca(ca)
         own_trust = None if trust is None else ranges.TRUST.of("trust", trust)
         discretion = Discretion.of(share_from, privacy)
+        own_policy = None
+        if policy is not None:
+            given = Made(Policy).of("policy", policy)
+            own_policy = OwnPolicy(copied(given), np.random.default_rng())
         self._traffic = Traffic()
         self._start: str | None = None  # not known before the folder is open
         warn_of_plain_http(url)
@@ -95,7 +105,7 @@ class Client(Described):
             federation, start = _load_or_join(connect, folder)
             if not callable(cost):
                 check_cost(cost, start.settings.cost_limit, start.settings.money_digits)
-            self._durable = DurableLearner(folder, start, own_trust, discretion)
+            self._durable = DurableLearner(folder, start, own_trust, discretion, own_policy)
             self._start = str(self._durable.start)
             try:
                 self._agent = Agent(self._durable, costs, accept, self._traffic)
@@ -116,7 +126,8 @@ class Client(Described):
         self._background.start()
 
     def choose(self, arms: ArrayLike) -> int:
-        """The index of the arm [K, d] with the largest optimistic estimate (Eq. 2).
+        """The index of the arm [K, d] with the largest optimistic estimate (Eq. 2), or of the one
+        that its own policy chooses.
 
         >>> client = incfed.Client(url, token, state="state/shop-7")  # goes on as before
         >>> client.choose(arms)

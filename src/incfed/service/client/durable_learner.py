@@ -26,6 +26,7 @@ from ...protocol.client import Learner, Observations, kernel_rules
 from ...protocol.messages import Delivery, Download, Signal, Upload
 from ...protocol.money import exact_sum
 from ...protocol.packing import add_rows, pack_matrix, pack_rows
+from ...protocol.policies import ObservedBounds, OwnPolicy
 from ...protocol.triggers import ROWS, TRIGGERS, BuiltIn, Threshold
 from ...rules.rounds import EVERYONE
 from ...types import Floats
@@ -45,7 +46,7 @@ class DurableLearner:
 
     def __init__(
         self, folder: Path, start: Snapshot, trust: float | str | None = None,
-        discretion: Discretion = PLAIN,
+        discretion: Discretion = PLAIN, policy: OwnPolicy | None = None,
     ) -> None:  # fmt: skip
         self.folder, self.settings = folder, start.settings
         self.steps, self.earned, self.lost_round = start.steps, start.earned, start.lost_round
@@ -71,7 +72,8 @@ class DurableLearner:
             generation += 1
         self.start = self.start.next(self.settings.start)
         self._discretion = discretion
-        self.learner.share_from = discretion.share_from
+        self.learner.share_from, self.learner.policy = discretion.share_from, policy
+        self._bound_policy()
         self.learner.privacy = discretion.within(self.settings, self.streams, self.trust)
         self._journal = Journal(folder, generation, self.settings.dim)
         self._frozen_at = 0  # steps of the journal that belong to the frozen data
@@ -91,8 +93,10 @@ class DurableLearner:
             return self.learner.choose(arms)
 
     def learn(self, x: Floats, y: float) -> bool:
-        """Write the step down, then learn from it. True: there is something to send."""
+        """Write the step down, as a policy of the user's own has it, then learn from it. True:
+        there is something to send."""
         with self._lock:
+            x, y = self.learner.observed(x, y)
             self._journal.step(x, y)
             self.steps += 1
             self._recent.append((x.copy(), y))
@@ -149,6 +153,13 @@ class DurableLearner:
             if self.learner.trust != self.trust:
                 self.learner.trust = self.trust
             self.streams, self.learner.privacy = streams, privacy
+            self._bound_policy()
+
+    def _bound_policy(self) -> None:
+        """What it makes of a step has to fit the coordinator's checks."""
+        if self.learner.policy is not None:
+            why = "in a federation that is served, which checks it"
+            self.learner.policy.bounds = ObservedBounds(self.settings.reward_bound, why)
 
     @property
     def pending_signal(self) -> tuple[int, int] | None:
