@@ -122,7 +122,7 @@ def test_who_left_can_predict_but_neither_choose_nor_learn() -> None:
         ):
             act()
     assert (south.steps, federation.steps) == (1, 1)
-    with pytest.raises(incfed.InputError, match="nobody has learned anything yet"):
+    with pytest.raises(incfed.InputError, match="all who have learned anything have left"):
         federation.communicate()
 
 
@@ -275,3 +275,38 @@ def test_a_round_whose_mechanism_fails_did_not_take_place(tmp_path: Any) -> None
     federation.leave("north")
     assert federation.communicate().participants.tolist() == [1]
     assert federation["south"].theta == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("client", [None, True, 0.0, (0,), [0]])
+def test_what_is_no_name_and_no_number(client: Any) -> None:
+    federation = shops("north", "south")
+    with pytest.raises(UnknownMember, match="must be the number or the name of a member"):
+        federation[client]
+    assert client not in federation
+    with pytest.raises(incfed.InputError, match=r"^name: got"):
+        federation.leave("east" if client is None else client)
+
+
+def test_who_left_says_so() -> None:
+    federation = shops("north", "south")
+    gone = federation["north"]
+    gone.learn([1.0], reward=1.0)
+    federation.leave("north")
+    assert repr(gone) == "<Member 0: north, which has left>"
+    with pytest.raises(incfed.InputError, match="member: got 'north', must be a member: it has"):
+        gone.cost = 4.0
+    with pytest.raises(
+        incfed.InputError, match=r"^client: .*all who have learned anything have left"
+    ):
+        federation.communicate()
+
+
+@pytest.mark.parametrize("prices", [[1.0], [1.0, -1.0], [1.0, float("nan")], 5.0, None])
+def test_prices_of_a_class_of_ones_own_are_checked(prices: Any) -> None:
+    class Priced(incfed.Independent):
+        def prices(self, count: int) -> Any:
+            return prices
+
+    world = incfed.Synthetic(clients=2, dim=2, arms=2, pool=5)
+    with pytest.raises(incfed.InputError, match=r"^Priced\.prices"):
+        incfed.simulate(world, Priced(), steps=10)

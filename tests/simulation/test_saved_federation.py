@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import incfed
 from incfed.simulation import saved_federation
 from incfed.simulation.members import Member
+from incfed.support.files import fingerprint
 from support.federations import CLIENTS, DIM, SETTINGS, drive, federation_of, rules
 from support.past import contents, refused, sentence
 
@@ -339,3 +340,28 @@ def test_a_crash_leaves_the_one_before_or_the_new_one(
     same(incfed.Federation.load(tmp_path), before if calls > moment else federation)
     same(saved(federation, tmp_path), federation)
     assert len(list(tmp_path.iterdir())) == 2  # nothing of the crash is left
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    federation = federation_of(SETTINGS["threshold"])
+    (tmp_path / "file").write_text("mine")
+    for folder in (tmp_path / "file" / "inside", tmp_path / "file"):
+        with pytest.raises((incfed.InputError, OSError)) as caught:
+            federation.save(folder)
+        assert "unlink" not in str(caught.value)
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_an_index_that_was_forged(tmp_path: Path) -> None:
+    federation = federation_of(SETTINGS["threshold"])
+    federation.save(tmp_path)
+    index = json.loads((tmp_path / "federation.json").read_text())
+    for wrong in ({"members": 5}, {"arrays": 5}, {"names": None}, {"epochs": [7]}):
+        forged = {**index, **wrong}
+        forged["sha256"] = fingerprint({k: v for k, v in forged.items() if k != "sha256"})
+        (tmp_path / "federation.json").write_text(json.dumps(forged))
+        with pytest.raises(incfed.InputError, match="is corrupt"):
+            incfed.Federation.load(tmp_path)
+    (tmp_path / "federation.json").write_text("[" * 100_000)
+    with pytest.raises(incfed.InputError, match="cannot be read"):
+        incfed.Federation.load(tmp_path)

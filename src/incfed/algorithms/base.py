@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import InputError, hint, listed
+from ..errors import InputError, hint, listed, refuse
 from ..kernels.trust import Personal
 from ..kernels.ucb import Rules
 from ..protocol.client import kernel_rules
@@ -22,6 +22,7 @@ from ..rules.limits import Limits
 from ..rules.plugins import Plugin, annotated, is_ours, own_names
 from ..rules.privacy import Privacy
 from ..rules.rule import documented
+from ..support.inputs import array, counted
 from ..types import Floats
 
 
@@ -83,7 +84,7 @@ class Algorithm(Learning):
             ...
         incfed.errors.InputError: costs: got '2 costs', must be one number, or 3 (one each)
         """
-        self.prices(count)
+        prices_of(self, count)
 
     def for_run(self, *, steps: int, clients: int, dim: int) -> Self:
         """This algorithm for a run of this size: a setting that is the name of a formula becomes
@@ -114,6 +115,16 @@ class Algorithm(Learning):
         """
         values = {field.name: _described(getattr(self, field.name)) for field in fields(self)}
         return {"kind": type(self).__name__, **values}
+
+
+def prices_of(algorithm: Algorithm, count: int) -> Floats:
+    """Its prices, checked: a class of the user's own may have others."""
+    prices: Any = algorithm.prices(count)
+    place = f"{type(algorithm).__name__}.prices"
+    found = array(place, prices, ndim=1, low=0.0, allowed="numbers of at least 0")
+    if len(found) != count:
+        raise refuse(place, counted(len(found), "price"), f"one for each of {count} clients")
+    return found
 
 
 _POLICY = "how a client chooses and learns is said by an incfed.Policy of your own, as policy="

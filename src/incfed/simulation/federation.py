@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import errors, ranges
 from .._version import __version__
-from ..algorithms.base import Algorithm
+from ..algorithms.base import Algorithm, prices_of
 from ..kernels.trust import SCORES
 from ..protocol import deciding
 from ..protocol.global_statistics import GlobalStatistics
@@ -75,7 +75,7 @@ class Federation(Shown):
         algorithm.check(number)
         trust = getattr(algorithm, "trust", math.inf)
         each = trust if isinstance(trust, tuple) else (trust,) * number
-        prices = round_up(algorithm.prices(number), self._rules.money_digits)
+        prices = round_up(prices_of(algorithm, number), self._rules.money_digits)
         each_name = enumerate(list_of_names(names, number))
         for (n, name), cost, own in zip(each_name, prices.tolist(), each, strict=True):
             self._add(name, cost, own, f"names[{n}]")
@@ -168,6 +168,7 @@ class Federation(Shown):
         """
         gone, past = self._members.find("name", name), dict(self._server.past)
         self._members.remove(gone)
+        gone._left = True
         if gone.number in past:
             past[gone.number] = past[gone.number]._replace(gone=True)
         self._server = self._server._replace(members=len(self), past=past)
@@ -187,7 +188,7 @@ class Federation(Shown):
             return float(ranges.COST.of("cost", cost))
         number = len(self._members.names)
         try:
-            prices = self.algorithm.prices(number + 1)
+            prices = prices_of(self.algorithm, number + 1)
         except errors.InputError:  # a list, of the first ones
             raise errors.missing("cost", "given: the algorithm has one for each client") from None
         return float(round_up(prices, self._rules.money_digits)[number])
@@ -287,11 +288,13 @@ class Federation(Shown):
         >>> federation.communicate()
         <round at step 30: client 2 triggered, 3 of 3 with pending data shared, 0 paid 0, ratio 1>
         """
-        last = next((who for who, _, _ in reversed(self._steps) if who in self), client)
-        if not self._steps or last is None:
+        if not self._steps:
             raise errors.InputError("communicate: nobody has learned anything yet")
-        caller = self._members.find("client", last if client is None else client)
-        self._round(caller.number)
+        if client is None:
+            client = next((who for who, _, _ in reversed(self._steps) if who in self), None)
+        if client is None:
+            raise errors.missing("client", "given: all who have learned anything have left")
+        self._round(self._members.find("client", client).number)
         return self.rounds[-1]
 
     # -------------------------------------------------------------------------------- files
@@ -345,7 +348,10 @@ class Federation(Shown):
             about["dim"], saved_federation.algorithm_of(about["algorithm"], algorithm),
             about["seed"],
         )  # fmt: skip
-        made._restore(about, arrays)
+        try:
+            made._restore(about, arrays)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise saved_federation.corrupt(folder, f"{type(error).__name__}: {error}") from None
         return made
 
     def _restore(self, about: dict[str, Any], arrays: Arrays) -> None:
@@ -385,9 +391,7 @@ class Federation(Shown):
     def _before_step(self, member: Member) -> None:
         """Refuse a member that has left. One for one: if it is entitled to a download, it gets it
         when it acts."""
-        if member not in self:
-            allowed = "a member: it has left, and can only predict, and be saved"
-            raise errors.refuse("member", member.name, allowed)
+        member._check_there()
         if self._rules.download != EVERYONE and member._entitled:
             member._entitled = False
             if member._epoch < self._epoch:

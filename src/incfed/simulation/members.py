@@ -67,6 +67,7 @@ class Member(LinUCB):
             exploration=algorithm.exploration, width=algorithm.width,
             width_scale=algorithm.width_scale,
         )  # fmt: skip
+        self._left = False  # the federation
         self.name, self.number, self.cost = name, number, cost
         self.paid = 0.0
         self._federation = federation
@@ -91,7 +92,13 @@ class Member(LinUCB):
 
     @cost.setter
     def cost(self, cost: float) -> None:
+        self._check_there()
         self._cost = float(ranges.COST.of("cost", cost))
+
+    def _check_there(self) -> None:
+        if self._left:
+            allowed = "a member: it has left, and can only predict, and be saved"
+            raise errors.refuse("member", self.name, allowed)
 
     @property
     def pending_steps(self) -> int:
@@ -215,6 +222,8 @@ class Member(LinUCB):
         return f"Member {self.number}"
 
     def __repr__(self) -> str:
+        if self._left:
+            return f"<Member {self.number}: {self.name}, which has left>"
         return (
             f"<Member {self.number}: {self.name}, {inputs.counted(self.steps, 'step')} learned, "
             f"{self.pending_steps:,} not shared, paid {self.paid:g}>"
@@ -239,7 +248,10 @@ class MemberList:
         """A name, a number or a member."""
         if isinstance(client, Member):
             return self._by_number.get(client.number) is client
-        return client in (self._numbers if isinstance(client, str) else self._by_number)
+        if isinstance(client, str):
+            return client in self._numbers
+        number = isinstance(client, int | np.integer) and not isinstance(client, bool)
+        return number and client in self._by_number
 
     def __getitem__(self, number: int) -> Member:
         return self._by_number[number]
@@ -277,6 +289,8 @@ class MemberList:
 
     def at(self, index: int) -> Member:
         """The member of this number; below 0, as in a list, counted from the end."""
+        if isinstance(index, bool) or not isinstance(index, int | np.integer):
+            raise self._unknown("client", index)
         if index < 0 and -index <= len(self):
             return list(self)[index]
         if index not in self._by_number:
@@ -284,7 +298,8 @@ class MemberList:
         return self._by_number[index]
 
     def _unknown(self, place: str, client: object) -> UnknownMember:
-        if client in self.names or client in range(len(self.names)):
+        once = self.names if isinstance(client, str) else range(len(self.names))
+        if isinstance(client, int | str) and not isinstance(client, bool) and client in once:
             return UnknownMember(f"got {client!r}, must be a member: it has left", place)
         close = errors.hint(client, self._numbers) if isinstance(client, str) else ""
         some = next((f", such as {one.number} or {one.name!r}" for one in self), "; there is none")

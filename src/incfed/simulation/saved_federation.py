@@ -2,11 +2,12 @@
 
 federation.json names the file of arrays, and has its hash, and one of itself. Every save writes its
 arrays to a file of a new name, and renames its federation.json into place last: whatever happens
-before that, the folder holds the earlier federation whole.
+before that, the folder holds the earlier federation whole. One process at a time may save to it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -62,7 +63,8 @@ def write(path: str | PathLike[str], about: Mapping[str, Any], arrays: Arrays) -
             fresh.write_text(text + "\n", encoding="utf-8")
             _flush(fresh)
     except Exception:
-        file.unlink(missing_ok=True)
+        with contextlib.suppress(OSError, ValueError):
+            file.unlink()
         raise
     for old in folder.iterdir():
         if ARRAYS.fullmatch(old.name) and old != file:
@@ -74,17 +76,17 @@ def read(path: str | PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     folder = inputs.path("folder", path)
     index = _read_index(folder)
     if index.pop("sha256", None) != fingerprint(index):
-        raise _corrupt(folder, f"{INDEX} has changed")
+        raise corrupt(folder, f"{INDEX} has changed")
     name = index["arrays"]["file"]
-    if not ARRAYS.fullmatch(name) or not (folder / name).is_file():
+    if not (folder / name).is_file():
         raise InputError(f"folder: the saved federation {folder} is incomplete: {name} is missing")
     if digest(folder / name) != index["arrays"]["sha256"]:
-        raise _corrupt(folder, f"{name} has changed")
+        raise corrupt(folder, f"{name} has changed")
     try:
         with np.load(folder / name, allow_pickle=False) as found:
             return index, {key: found[key] for key in found.files}
     except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise _corrupt(folder, f"{name} cannot be read: {error}") from None
+        raise corrupt(folder, f"{name} cannot be read: {error}") from None
 
 
 def _read_index(folder: Path) -> dict[str, Any]:
@@ -94,15 +96,18 @@ def _read_index(folder: Path) -> dict[str, Any]:
         index = json.loads((folder / INDEX).read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"folder: {folder} is not a saved federation: no {INDEX}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"folder: {folder / INDEX} cannot be read: {error}") from None
     if not isinstance(index, dict) or index.get("format") != FORMAT:
         raise InputError(f"folder: {folder} is not a saved federation: its {INDEX} is another file")
     check_format(folder / INDEX, index.get("version"), VERSION, index.get("incfed"))
+    file = index["arrays"].get("file") if isinstance(index.get("arrays"), dict) else None
+    if not isinstance(file, str) or not ARRAYS.fullmatch(file):
+        raise corrupt(folder, f"{INDEX} names no file of arrays")
     return index
 
 
-def _corrupt(folder: Path, why: str) -> InputError:
+def corrupt(folder: str | PathLike[str], why: str) -> InputError:
     return InputError(f"folder: the saved federation {folder} is corrupt: {why}")
 
 

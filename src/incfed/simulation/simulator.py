@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import errors, ranges
 from .._version import __version__
-from ..algorithms.base import Algorithm
+from ..algorithms.base import Algorithm, prices_of
 from ..environments.base import World
 from ..environments.checks import check_events, check_items
 from ..kernels.step import Steps
@@ -158,7 +158,7 @@ class Simulation:
                 arms=world.arms_per_step,
                 items=len(self._stream.items) if self._stream.recurring else 0,
                 rules=algorithm.rules(world.dim),
-                costs=algorithm.prices(world.count),
+                costs=prices_of(algorithm, world.count),
                 seed=self._seed,
                 stale=algorithm.reads == "stale",
                 personal=algorithm.personal(world.count, world.dim),
