@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import incfed
@@ -16,6 +17,7 @@ from incfed.results import html, markdown
 from incfed.results.document import Document
 from support.planning import write_log
 
+NONE = np.zeros(0)
 BINS = (Bin(0.1, 0.1, 0.02, 50), Bin(0.3, 0.2, 0.02, 50))
 
 
@@ -48,13 +50,13 @@ def test_every_share_is_said_to_the_nearest_fraction() -> None:
 
 
 def test_how_well_it_predicts() -> None:
-    found = HeldOut("logistic", False, 0.105, 0.01, 0.105, 0.128, (0.5695, 0.6363), BINS)
+    found = HeldOut("logistic", False, 0.105, 0.01, 0.128, (0.5695, 0.6363), BINS, NONE)
     assert reliability.predicting(found) == (
         "All figures rest on a model of the log. Rewards of events that it was not fitted to, it "
         "predicts with 10.5 % less error than a constant does (log loss 0.5695 instead of 0.6363, "
         "R² 0.128). The rest is luck, as with most clicks, or what the features do not say."
     )
-    squares = HeldOut("linear", False, 0.9, 0.01, 0.9, 0.9, None, BINS)
+    squares = HeldOut("linear", False, 0.9, 0.01, 0.9, None, BINS, NONE)
     assert "with 90 % less error than a constant does (R² 0.900). The rest is luck, or what" in (
         reliability.predicting(squares)
     )

@@ -485,7 +485,7 @@ def test_an_arm_of_probability_zero_is_never_drawn(chances: tuple[float, ...]) -
     arms = np.ones((3, 1))
     for value in (0.0, 0.3, float(np.nextafter(1.0, 0.0))):
         learner = incfed.LinUCB(1, policy=Fixed(*chances))
-        learner._learner.policy.rng = Edge(value)  # type: ignore[union-attr,assignment]
+        learner._learner.policy.rng = Edge(value)  # type: ignore[union-attr]
         assert chances[learner.choose(arms)] > 0
 
 
@@ -740,6 +740,15 @@ def test_one_that_cannot_be_copied() -> None:
             run()
 
 
+def test_a_copy_that_is_none() -> None:
+    class Lost(First):
+        def __deepcopy__(self, memo: object) -> object:
+            return 3
+
+    with pytest.raises(incfed.InputError, match=r"^Lost\.__deepcopy__: got 3, must be a copy of"):
+        incfed.simulate(WORLD, incfed.Independent(policy=Lost()), steps=5)
+
+
 def test_one_that_does_not_choose() -> None:
     class Silent(incfed.Policy):
         pass
@@ -764,8 +773,8 @@ def test_what_belongs_to_ucb_is_refused_beside_it(name: str, value: Any) -> None
 
 @pytest.mark.parametrize("policy", [Greedy, PAID, "ucb", 3, lambda model, arms, rng: 0])
 def test_what_is_no_policy(policy: Any) -> None:
-    makes: list[Callable[..., Any]] = [*ALGORITHMS.values()]
-    for make in (*makes, partial(incfed.LinUCB, 2)):
+    makes: list[Callable[..., Any]] = [*ALGORITHMS.values(), partial(incfed.LinUCB, 2)]
+    for make in makes:
         with pytest.raises(incfed.InputError, match=r"^policy: got .*, must be a Policy, such as"):
             make(policy=policy)
 

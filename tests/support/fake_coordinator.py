@@ -60,6 +60,8 @@ class Fake:
             "ridge": 0.1, "noise": 0.1, "delta": 0.1, "exploration": None, "threshold": 0.5,
             "arm_norm": 1.0, "reward_bound": 10.0, "cost_limit": 1e6, "federation": "f1",
             "money_digits": DIGITS, "signatures": "registered", "answer_within": 10.0,
+            "width": "paper", "width_scale": 1.0, "trust": None, "trigger": None,
+            "download": "everyone", "privacy": None,
         }  # fmt: skip
         self.terms |= terms
         self.aggregator = Aggregator(

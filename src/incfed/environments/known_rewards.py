@@ -43,6 +43,6 @@ class KnownRewards(NamedTuple):
 def inverse_weights(propensities: Floats) -> Floats:
     """Weights that make up for unequal chances to be picked: inverse propensities, at most 5 times
     their mean, and in all as many as equally weighted picks would be worth."""
-    weights = 1.0 / propensities
+    weights = 1.0 / np.maximum(propensities, 1e-12)  # the inverse of less could overflow
     weights = np.minimum(weights / weights.mean(), MOST_WEIGHT)
     return np.asarray(weights * (weights.sum() / (weights @ weights)))

@@ -6,10 +6,13 @@ from ..rules.commented import template
 from ..rules.learning import Trusting
 from ..rules.members import Members
 from ..rules.rounds import RoundRules
+from ..rules.rule import names
 
+RULES = (Trusting, RoundRules, Members)  # of an algorithm
 GIVEN = ("mechanism", "threshold", "costs")  # by each [[algorithm]] of the file
 
 
 def experiment_template() -> str:
     """The text of the file."""
-    return template("experiments", (Trusting, RoundRules, Members), GIVEN)
+    others = [name for kind in RULES for name in names(kind) if name not in GIVEN]
+    return template("experiments", RULES, settings=others)

@@ -15,12 +15,7 @@ from ..mechanisms.payment_free import PaymentFree
 from ..mechanisms.registry import BUILT_IN, MECHANISMS, Pinned
 from ..protocol.checks import MessageBounds
 from ..protocol.money import MOST_UNITS, from_units
-from ..protocol.triggers import (
-    TRIGGERS,
-    BuiltIn,
-    Threshold,
-    Trigger,
-)
+from ..protocol.triggers import TRIGGERS, BuiltIn, Threshold, Trigger, trigger_of
 from ..rules.clients import ClientRules
 from ..rules.conduct import Conduct
 from ..rules.limits import NONE, Limits, build_limits, safe_limits
@@ -99,9 +94,7 @@ class Settings(Conduct, ClientRules, RoundRules):
     @property
     def rule(self) -> BuiltIn:
         """When a round opens: `trigger`, or the paper's."""
-        if isinstance(self.trigger, BuiltIn):
-            return self.trigger
-        return Threshold(math.inf if self.threshold is None else self.threshold)
+        return trigger_of(self)
 
     def check(self) -> None:
         """InputError if the mechanism breaks a rule. Not checked when settings are made: a ledger

@@ -57,5 +57,7 @@ MECHANISMS = Kinds(
     public(mechanisms, Mechanism),
     example='{ kind = "PaymentEfficient", beta = 0.7 }',
     pin=Pinned,
+    restore=", or name it with --mechanism-file (incfed ledger audit) or mechanism_files in "
+    "[server] (incfed serve)",
 )
 BUILT_IN = MECHANISMS.makers

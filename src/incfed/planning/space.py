@@ -17,6 +17,7 @@ from ..protocol.triggers import GROWTH, ROWS, TRIGGERS
 from ..rules.learning import AUTO, Trusting
 from ..rules.rounds import EVERYONE, ONE_FOR_ONE, RoundRules
 from ..values import Flag, Number, Word
+from .template import VARIED
 
 PAID, FREE, ALL = "PaymentEfficient", "PaymentFree", "PayEveryone"
 USUAL = (PAID, FREE, ALL)  # mechanisms
@@ -29,8 +30,6 @@ CHOICES = {
     "widths": (PAPER, MIXTURE, CONSTANT),
     "trusts": (FULL, AUTO, LIMITED),
 }
-# Rules that are varied, beside mechanism, trigger and lambda; and what all rules are by default.
-VARIED = ("download", "width", "exploration", "width_scale", "trust")
 USUAL_RULES: dict[str, Any] = {
     rule.name: rule.default for kind in (Trusting, RoundRules) for rule in fields(kind)
 }

@@ -21,22 +21,24 @@ from ..kernels.step import triggered
 from ..mechanisms.base import MEETS, Round
 from ..rules.plugin_state import attributes, put_back
 from ..rules.plugins import Kinds, Plugin, copied, own_names
-from ..rules.rounds import RoundRules
+from ..rules.rounds import Terms
 from ..types import Floats, Mask
 from ..values import Number, Word
 
 ROWS, GROWTH = "rows", "growth"
 
 # What only built-in triggers have, and what to write instead.
-_SAID = "say in calls(self, client) when it calls for a round, such as"
-_SERVER = "only for built-in triggers the server opens rounds, by what clients stream; say in "
-_SERVER += "calls(self, client) when a client calls for one"
+_WRITE_CALLS = "say in calls(self, client) when it calls for a round, such as"
+_SERVER_OPENS = (
+    "only for built-in triggers the server opens rounds, by what clients stream; say in "
+    "calls(self, client) when a client calls for one"
+)
 INSTEAD = {
-    "threshold": f"{_SAID} `return client.growth > 0.5`; a setting needs another name",
-    "clocked": f"{_SAID} `return client.steps * client.growth > 0.5`",
-    "streams": _SERVER,
-    "expected": _SERVER,
-    "signals": _SERVER,
+    "threshold": f"{_WRITE_CALLS} `return client.growth > 0.5`; a setting needs another name",
+    "clocked": f"{_WRITE_CALLS} `return client.steps * client.growth > 0.5`",
+    "streams": _SERVER_OPENS,
+    "expected": _SERVER_OPENS,
+    "signals": _SERVER_OPENS,
 }
 
 
@@ -328,7 +330,7 @@ TRIGGERS = Kinds(
 )
 
 
-def trigger_of(rules: RoundRules) -> BuiltIn:
+def trigger_of(rules: Terms) -> BuiltIn:
     """When a round opens by these rules: by their trigger, or the paper's."""
     trigger, threshold = rules.trigger, rules.threshold
     if isinstance(trigger, Trigger):

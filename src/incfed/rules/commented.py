@@ -20,6 +20,8 @@ def commented(kind: type, values: Mapping[str, Any], chosen: Collection[str] = (
     said = meanings(kind)
     examples = {field.name: field.metadata["example"] for field in fields(kind)}
     for name, value in values.items():
+        if value == () and examples[name] is not None:  # an example says more than []
+            value = None
         meaning = _in_a_config(said[name], value)
         mark = "" if name in chosen else "#"
         line = f"{mark}{name} = {toml(examples[name] if value is None else value)}"
@@ -30,15 +32,18 @@ def commented(kind: type, values: Mapping[str, Any], chosen: Collection[str] = (
             yield line
 
 
-def template(room: str, kinds: Collection[type], left_out: Collection[str]) -> str:
-    """The template.toml of a room, with the settings of these rules where it says {settings}."""
+def template(room: str, kinds: Collection[type], **groups: Collection[str]) -> str:
+    """The template.toml of a room. Where it says {name}, it gets the settings of the group of that
+    name, which are of these rules."""
     root = resources.files(__package__.partition(".")[0])
     text = root.joinpath(room, "template.toml").read_text("utf-8")
-    lines: list[str] = []
-    for kind in kinds:
-        values = {field.name: field.default for field in fields(kind)}
-        lines += commented(kind, {name: values[name] for name in values if name not in left_out})
-    return text.replace("{settings}", "\n".join(lines))
+    for group, wanted in groups.items():
+        lines: list[str] = []
+        for kind in kinds:
+            values = {field.name: field.default for field in fields(kind) if field.name in wanted}
+            lines += commented(kind, values)
+        text = text.replace(f"{{{group}}}", "\n".join(lines))
+    return text
 
 
 def _in_a_config(meaning: str, value: Any) -> str:

@@ -97,8 +97,9 @@ class Members(Configured):
         served=False,
     )
     reports: tuple[Plugin, ...] = setting(
-        "how clients with interests of their own act, such as Shading(factor=5, clients=[3]). All "
-        "others report their true costs, and share when they are asked",
+        "how clients with interests of their own act. All others report their true costs, and "
+        "share when they are asked",
         default=(),
+        example=[{"kind": "Shading", "factor": 5.0, "clients": [3]}],
         served=False,
     )

@@ -64,10 +64,13 @@ Mine = TypeVar("Mine", bound=Plugin)
 def copied(plugin: Mine) -> Mine:
     """A client's own copy of an object of the user's own."""
     try:
-        return deepcopy(plugin)
+        made = deepcopy(plugin)
     except Exception as error:
         said = f"cannot be copied for each client: {type(error).__name__}: {error}"
         raise InputError(said, type(plugin).__name__) from error
+    if not isinstance(made, type(plugin)):
+        raise refuse(f"{type(plugin).__name__}.__deepcopy__", made, "a copy of the object")
+    return made
 
 
 @dataclass(frozen=True)
@@ -140,8 +143,10 @@ class Kinds:
     example: str = ""  # of a table
     paths: Mapping[str, Sequence[str]] = field(default_factory=dict)  # more PATHS, by kind
     extended: bool = True  # whether a config may name classes of the user's own
-    # If those can be recorded: of kind, options, SHA-256 and the object, one whose settings are so.
+    # Wraps an object of theirs (kind, options, SHA-256, object) so that its settings are the first
+    # three, as a ledger records it; None: theirs cannot be recorded.
     pin: Callable[[str, Mapping[str, Any], str, Any], Any] | None = None
+    restore: str = ""  # how code that was recorded is named, when it is not there
     loaded: dict[tuple[str, str], type] = field(default_factory=dict)  # by name and SHA-256
 
     def path_keys(self, kind: object) -> tuple[str, ...]:
@@ -157,15 +162,15 @@ class Kinds:
         file."""
         given = self.table(value, place)
         own = "'my_file.py:MyClass'"
-        allowed = f"one of {', '.join(self.makers)}, or {own}" if self.makers else f"such as {own}"
+        allowed = f"one of {', '.join(self.makers)}" if self.makers else f"such as {own}"
+        if self.extended and self.makers:
+            allowed += f", or {own}"
         kind = given.get("kind")
         if kind is None:
             raise missing(f"{place}.kind", allowed)
-        if not self.extended:
-            Word(self.makers).of(f"{place}.kind", kind)
         if isinstance(kind, str) and kind in self.makers:
             return Maker(kind, self.makers[kind], {}, self.path_keys(kind))
-        if not isinstance(kind, str) or ":" not in kind:
+        if not isinstance(kind, str) or ":" not in kind or not self.extended:
             close = hint(kind, self.makers) if isinstance(kind, str) else ""
             raise InputError(f"got {kind!r}{close}, must be {allowed}", f"{place}.kind")
         with at(f"{place}.kind"):
@@ -233,9 +238,7 @@ class Kinds:
             near = f"; the {name} at hand has {', '.join(others)}" if others else ""
             raise MissingCode(
                 f"{self.base.__name__.lower()}: {kind} was recorded with SHA-256 {sha256}{near}. "
-                "Only the file as it was then will do: put it back, or name it with "
-                "--mechanism-file (incfed ledger audit) or mechanism_files in [server] (incfed "
-                "serve)"
+                f"Only the file as it was then will do: put it back{self.restore}"
             )
         return self.pin(str(kind), options, sha256, self.loaded[name, sha256](**options))
 

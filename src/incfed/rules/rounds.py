@@ -49,7 +49,7 @@ class Payments(Configured):
         default=math.inf,
     )
     limits: Limits | None = setting(
-        "Limits() of what may be paid. Then clients that the budget, or a limit, does not cover "
+        "what may be paid at most. Then clients that the budget, or a limit, does not cover "
         "are left out one by one, rather than nobody being paid",
         default=None,
         example={"per_round": 100.0},

@@ -62,8 +62,9 @@ def read(kind: type[Value], said: object, name: str = "") -> Value:
 def _hints(kind: Any) -> tuple[list[tuple[str, Any]], set[str]]:
     """The annotation of each field, and the fields that may be left out."""
     hints = get_type_hints(kind, include_extras=True)
-    optional = {field.name for field in fields(kind) if field.default is not MISSING}
-    return [(field.name, hints[field.name]) for field in fields(kind)], optional
+    sent = [field for field in fields(kind) if field.name not in kind.ignored]
+    optional = {field.name for field in sent if field.default is not MISSING} - kind.required
+    return [(field.name, hints[field.name]) for field in sent], optional
 
 
 def _value(name: str, hint: Any, value: object) -> Any:

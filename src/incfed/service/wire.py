@@ -22,7 +22,7 @@ from ..values import NotAllowed, Number, Value, Whole
 LARGEST = 2**31 - 1  # of a plain integer column in the database
 Stage = Literal["open", "offered", "closed"]  # of a round, as a client sees it
 OPEN, OFFERED, CLOSED = get_args(Stage)
-SIMULATED = {*names(ClientRules)} - {*served(ClientRules)}  # rules that only simulations have
+SIMULATED = frozenset(names(ClientRules)) - frozenset(served(ClientRules))  # only simulations
 BASE64 = re.compile(r"^[A-Za-z0-9+/]*={0,2}$")
 
 # --------------------------------------------------------------------------------- annotations
@@ -61,6 +61,9 @@ class Message:
         "allow_inf_nan": False,
         "ser_json_inf_nan": "null",
     }
+
+    required: ClassVar[frozenset[str]] = frozenset()  # fields that are always sent, default or not
+    ignored: ClassVar[frozenset[str]] = frozenset()  # fields that are never sent
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
@@ -147,6 +150,8 @@ class PrivacyView(Message):
 class FederationView(Message, ClientRules):
     """The rules that a client needs, and what the coordinator knows of it."""
 
+    required = frozenset(served(ClientRules))
+    ignored = SIMULATED
     federation: str  # its identity: the name and a random part
     client: ClientView
     epoch: Natural

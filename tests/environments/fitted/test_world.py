@@ -11,6 +11,7 @@ import pytest
 import incfed
 from incfed.environments.fitted import FittedWorld
 from incfed.environments.fitted.fit import LINEAR, LOGISTIC, Fit
+from incfed.environments.known_rewards import inverse_weights
 
 ITEMS = np.random.default_rng(5).normal(size=(12, 3)) / np.sqrt(3)
 TASTE = np.array([1.0, -0.5, 0.2])
@@ -82,26 +83,65 @@ def test_picks_that_were_not_equally_likely_are_made_up_for() -> None:
     assert abs(mean_rewards(FittedWorld(log)).mean() - truth) < 0.02
 
 
+def skewed_log(odds: Any, reward: Any, events: int = 3000) -> incfed.ReplayLog:
+    """Slates of two arms x in [-1, 1], of which the first is picked with these odds; `reward` of
+    the x of what was picked, and which it was."""
+    rng = np.random.default_rng(8)
+    x = rng.uniform(-1.0, 1.0, size=(events, 2))
+    first = np.broadcast_to(odds(x), events)
+    chosen = (rng.random(events) > first).astype(int)
+    table = {
+        "client": rng.integers(5, size=events),
+        "features": x[:, :, None].tolist(),
+        "chosen": chosen,
+        "reward": reward(x[np.arange(events), chosen], chosen, rng.normal(size=events)),
+        "propensity": np.where(chosen == 0, first, 1.0 - first),
+    }
+    return incfed.ReplayLog(pl.DataFrame(table), mode="replay")
+
+
 @pytest.mark.parametrize(("mean", "weighted"), [(lambda x: x, False), (lambda x: x * x, True)])
 def test_events_are_weighted_where_the_model_needs_it(mean: Any, weighted: bool) -> None:
     """A straight line fits x, wherever the log looked; of x^2 it depends on that."""
-    rng = np.random.default_rng(8)
-    x = rng.uniform(-1.0, 1.0, size=(3000, 2))
-    odds = np.exp(2.0 * x) / np.exp(2.0 * x).sum(axis=1, keepdims=True)
-    chosen = (rng.random(3000) > odds[:, 0]).astype(int)
-    rows = np.arange(3000)
-    table = {
-        "client": rng.integers(5, size=3000),
-        "features": x[:, :, None].tolist(),
-        "chosen": chosen,
-        "reward": mean(x[rows, chosen]) + 0.1 * rng.normal(size=3000),
-        "propensity": odds[rows, chosen],
-    }
-    world = FittedWorld(incfed.ReplayLog(pl.DataFrame(table), mode="replay"))
+    log = skewed_log(
+        lambda x: 1.0 / (1.0 + np.exp(2.0 * (x[:, 1] - x[:, 0]))),
+        lambda x, chosen, noise: mean(x) + 0.1 * noise,
+    )
+    world = FittedWorld(log)
     assert world.weighted == weighted
     if weighted:  # over all items, x says nothing of x^2
         assert abs(world.fit.model.common[0]) < 0.1
         assert abs(Fit.to(world._seen, 5, LINEAR).model.common[0]) > 0.2
+
+
+def test_weights_are_judged_by_the_same_loss() -> None:
+    """The log seldom picks the second arm, which pays nothing: the mean reward depends on that."""
+    log = skewed_log(
+        lambda x: 0.9,
+        lambda x, chosen, noise: (
+            (chosen == 0) + x * np.where(chosen == 0, 0.15, 0.03) + 0.1 * noise
+        ),
+    )
+    assert FittedWorld(log).weighted
+
+
+def test_rewards_are_as_noisy_as_the_model_says() -> None:
+    """Also if seldom picks, which weigh more, are noisier."""
+    log = skewed_log(lambda x: 0.9, lambda x, chosen, noise: x + np.where(chosen, 1.0, 0.1) * noise)
+    world = FittedWorld(log)
+    events = world.open(np.random.SeedSequence(1)).take(20_000)
+    noise = float(np.mean((events.rewards - events.expected) ** 2))
+    assert noise == pytest.approx(world.fit.model.noise, rel=0.15)
+
+
+def test_tiny_propensities_are_no_trouble() -> None:
+    log = skewed_log(
+        lambda x: np.where(x[:, 0] > 0.99, 1e-308, 1.0),
+        lambda x, chosen, noise: x + noise,
+        events=200,
+    )
+    assert np.isfinite(inverse_weights(np.array([0.5, 5e-324, 0.5]))).all()
+    assert incfed.check_world(FittedWorld(log)) == 200
 
 
 def test_seeds_draw_worlds_as_far_apart_as_the_log_leaves_open() -> None:

@@ -3,7 +3,7 @@ events that it was not fitted to."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -93,10 +93,10 @@ class HeldOut:
     weighted: bool  # whether the model counts events by their weights
     gain: float  # the share of a constant's loss that it saves: log loss of 0/1, else squares
     error: float  # standard error of the gain
-    weighted_gain: float  # the gain by the events' weights, whether the model counts them so or not
     r2: float
     log_loss: tuple[float, float] | None  # of the model and of a constant; None: rewards not 0/1
     bins: tuple[Bin, ...]
+    losses: Floats = field(repr=False, compare=False)  # [n] of the model: log loss, else squares
 
     @property
     def predicts(self) -> bool:
@@ -106,10 +106,10 @@ class HeldOut:
     @classmethod
     def of(cls, seen: KnownRewards, count: int, link: str, *, weighted: bool = False) -> HeldOut:
         """Each part of the events predicted from the others."""
-        by_chance, seen = seen.weights, seen if weighted else seen.unweighted
+        seen = seen if weighted else seen.unweighted
         events, place = np.unique(seen.events, return_inverse=True)
         if len(events) < 2 * FOLDS:  # too few to hold any out
-            return cls(link, weighted, 0.0, 0.0, 0.0, 0.0, None, ())
+            return cls(link, weighted, 0.0, 0.0, 0.0, None, (), np.zeros(len(place)))
         fold = np.random.default_rng(0).permutation(len(events))[place] % FOLDS
         predicted, constant = np.empty(len(place)), np.empty(len(place))
         for number in range(FOLDS):
@@ -125,8 +125,7 @@ class HeldOut:
             losses = [_log_loss(seen.rewards, guess) for guess in (predicted, constant)]
             model, fixed = (float(np.average(loss, weights=seen.weights)) for loss in losses)
             logs = model, fixed
-        saved, error = _mean(losses[1] - losses[0], seen.weights)
-        weighted_loss = [float(np.average(loss, weights=by_chance)) for loss in losses]
+        saved, error = mean_of(losses[1] - losses[0], seen.weights)
         whole = float(np.average(losses[1], weights=seen.weights)) or 1.0
         model, fixed = (float(np.average(square, weights=seen.weights)) for square in squares)
         return cls(
@@ -134,10 +133,10 @@ class HeldOut:
             weighted=weighted,
             gain=saved / whole,
             error=error / whole,
-            weighted_gain=1.0 - weighted_loss[0] / (weighted_loss[1] or 1.0),
             r2=1.0 - model / fixed if fixed else 0.0,
             log_loss=logs,
             bins=_bins(predicted, seen),
+            losses=losses[0],
         )
 
 
@@ -146,7 +145,7 @@ def _log_loss(rewards: Floats, guess: Floats) -> Floats:
     return np.asarray(-np.log(np.where(rewards == 1.0, guess, 1.0 - guess)))
 
 
-def _mean(values: Floats, weights: Floats) -> tuple[float, float]:
+def mean_of(values: Floats, weights: Floats) -> tuple[float, float]:
     """The weighted mean, and its standard error."""
     mean = float(np.average(values, weights=weights))
     spread = float(np.sqrt(np.square(weights * (values - mean)).sum())) / float(weights.sum())
@@ -158,7 +157,7 @@ def _bins(predicted: Floats, seen: KnownRewards) -> tuple[Bin, ...]:
     found = []
     for some in np.array_split(order, BINS):
         if len(some):
-            mean, error = _mean(seen.rewards[some], seen.weights[some])
+            mean, error = mean_of(seen.rewards[some], seen.weights[some])
             guess = float(np.average(predicted[some], weights=seen.weights[some]))
             found.append(Bin(guess, mean, error, len(some)))
     return tuple(found)

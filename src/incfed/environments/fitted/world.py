@@ -14,7 +14,7 @@ from ...values import Whole, Word
 from ..base import MOST, Events, Stream, World, chance_of
 from ..logs import ReplayLog
 from ..trace import Trace
-from .fit import LINEAR, LOGISTIC, Fit, HeldOut
+from .fit import LINEAR, LOGISTIC, SURE, Fit, HeldOut, mean_of
 
 
 class FittedWorld(World):
@@ -108,7 +108,12 @@ class FittedWorld(World):
             )
             return max(tried, key=lambda found: found.gain)
 
-        return max(map(best, self._weighted), key=lambda found: found.weighted_gain)
+        plain, *others = map(best, self._weighted)
+        for weighted in others:
+            saved, error = mean_of(plain.losses - weighted.losses, self._seen.weights)
+            if saved > SURE * error:
+                return weighted
+        return plain
 
     @property
     def link(self) -> str:
@@ -142,8 +147,9 @@ class FittedWorld(World):
     @cached_property
     def _residuals(self) -> Floats:
         """What the log's rewards are off by, scaled to the variance of the noise. [n]"""
-        found = self._seen.rewards - self.fit.predict(self._seen)
-        square = float(np.average(found**2, weights=self._seen.weights))
+        seen = self._seen if self.weighted else self._seen.unweighted
+        found = seen.rewards - self.fit.predict(seen)
+        square = float(np.average(found**2, weights=seen.weights))
         return found * np.sqrt(self.fit.model.noise / square) if square else found
 
     @cached_property

@@ -138,7 +138,7 @@ def packed_body(request: Request, body: Any) -> bytes | None:
     return body
 
 
-@for_clients.get(requests.FEDERATION, response_model_exclude=wire.SIMULATED)
+@for_clients.get(requests.FEDERATION, response_model_exclude=set(wire.SIMULATED))
 async def federation(request: Request) -> wire.FederationView:
     """The settings that a client needs."""
     services, caller = await enter(request)
