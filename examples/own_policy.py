@@ -38,5 +38,4 @@ for label, results in comparison.runs.items():
     print(f"{label}: regret {regret:.1f}")
 
 result = comparison.runs["Thompson"][0]
-if result.propensity is not None:  # as of UCB, which picks what it takes for best
-    print("propensities of the first choices:", result.propensity[:4])
+print("propensities of the first choices:", result.to_polars()["propensity"][:4].to_list())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,7 +84,7 @@ class AsynchronousRun(Run):
         return self._kernel(one, self._exchanges._replace(sent=sent, paid=paid), 0)
 
     @property
-    def propensity(self) -> list[float] | None:
+    def propensity(self) -> array[float] | None:
         return None if self._choosing is None else self._choosing.propensity
 
     def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable
 
 import numpy as np
@@ -45,7 +46,7 @@ class PolicySteps:
         )  # fmt: skip
         self._whole = no_chain(run.dim)
         self.owners: Ints | None = None  # of the policies, if clients act as one
-        self.propensity: list[float] = []  # of each step, NaN: not known
+        self.propensity = array("d")  # of each step, NaN: not known
 
     def run(self, steps: Steps, t: int) -> tuple[int, int]:
         """Step t of these, as `advance` runs it."""

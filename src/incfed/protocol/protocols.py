@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,7 +48,7 @@ class PooledRun(Run):
         self._one.advance(steps._replace(clients=np.zeros_like(steps.clients)), first)
 
     @property
-    def propensity(self) -> list[float] | None:
+    def propensity(self) -> array[float] | None:
         return self._one.propensity
 
     def traffic(self, matched: Mask, fetched: Ints) -> StepTraffic:

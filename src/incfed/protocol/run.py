@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -97,7 +98,7 @@ class Run(ABC):
         """Run these steps; `first` is the number of the first one."""
 
     @property
-    def propensity(self) -> list[float] | None:
+    def propensity(self) -> array[float] | None:
         """Of the choice in each step so far, NaN: not known; None: the policy is built in."""
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -105,7 +106,7 @@ class SynchronousRun(Run):
         )  # fmt: skip
 
     @property
-    def propensity(self) -> list[float] | None:
+    def propensity(self) -> array[float] | None:
         return None if self.choosing is None else self.choosing.propensity
 
     def _acting(self, client: int, step: int) -> ActingClient:

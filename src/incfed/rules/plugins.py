@@ -68,8 +68,8 @@ def copied(plugin: Mine) -> Mine:
     except Exception as error:
         said = f"cannot be copied for each client: {type(error).__name__}: {error}"
         raise InputError(said, type(plugin).__name__) from error
-    if type(made) is not type(plugin):
-        raise refuse(f"{type(plugin).__name__}.__deepcopy__", made, "a copy")
+    if not isinstance(made, type(plugin)):
+        raise refuse(f"{type(plugin).__name__}.__deepcopy__", made, "a copy of the object")
     return made
 
 
@@ -161,11 +161,10 @@ class Kinds:
         """The maker of what a config names. A class of the user's own is loaded, which runs its
         file."""
         given = self.table(value, place)
-        own = ["'my_file.py:MyClass'"] if self.extended else []
-        if self.makers:
-            allowed = f"one of {', or '.join([', '.join(self.makers), *own])}"
-        else:
-            allowed = f"such as {own[0]}"
+        own = "'my_file.py:MyClass'"
+        allowed = f"one of {', '.join(self.makers)}" if self.makers else f"such as {own}"
+        if self.extended and self.makers:
+            allowed += f", or {own}"
         kind = given.get("kind")
         if kind is None:
             raise missing(f"{place}.kind", allowed)

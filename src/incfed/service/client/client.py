@@ -116,7 +116,7 @@ class Client(Described):
                         ask(connect, signer.registration())
                         signer.registered()
                     _check_ledger(connect, receipts)
-                warm_up(self.settings, own_trust)
+                warm_up(self.settings, own_trust, policy=policy is not None)
             except BaseException:
                 self._durable.close()
                 raise

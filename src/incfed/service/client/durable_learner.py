@@ -427,11 +427,16 @@ def trust_of(settings: FederationView, own: float | str | None) -> float | str:
     return math.inf if given is None else given
 
 
-def warm_up(settings: FederationView, trust: float | str | None = None) -> None:
-    """Compile what a client needs, by calling each of it once."""
+def warm_up(
+    settings: FederationView, trust: float | str | None = None, *, policy: bool = False
+) -> None:
+    """Compile what a client needs, by calling each of it once; `policy`: also what one of the
+    user's own may ask of its model."""
     dim = settings.dim
     learner, x = Learner(dim, rules(settings), trust_of(settings, trust)), np.full(dim, 1e-3)
     learner.choose(np.ones((2, dim)))
+    if policy:
+        learner.model().predict(np.ones((2, dim)))
     learner.learn(x, 0.0)
     learner.freeze(1, 0.0)
     learner.take_in(Download(1, None, pack_matrix(np.eye(dim)), np.ones(dim), {1: 0.0}))
