@@ -154,6 +154,16 @@ def test_what_it_sees_cannot_be_changed() -> None:
         with pytest.raises(ValueError, match="read-only"):
             incfed.simulate(WORLD, incfed.Independent(policy=Writing()), steps=2)
 
+    class Shrinking(First):
+        def observe(
+            self, model: incfed.ClientModel, x: FloatArray, y: float
+        ) -> tuple[float, float]:
+            x *= 0.5
+            return 1.0, y
+
+    with pytest.raises(ValueError, match="read-only"):
+        incfed.simulate(WORLD, incfed.Independent(policy=Shrinking()), steps=2)
+
 
 def test_arms_of_its_own_are_measured_too() -> None:
     class Other(First):

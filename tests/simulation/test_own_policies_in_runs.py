@@ -147,11 +147,13 @@ def test_a_federation_that_is_driven_asks_the_same(name: str, tmp_path: Path) ->
 class Keeping(First):
     def __init__(self) -> None:
         self.whole, self.real, self.text, self.flag = 1, math.inf, "é", True
+        self.early = 0
         self.nothing, self.small = None, np.float32(0.1)
         self.array, self.words = np.array([[1.5, np.nan]]), np.array(["a", "bc"])
 
     def observe(self, model: incfed.ClientModel, x: FloatArray, y: float) -> tuple[float, float]:
         self.whole += 1
+        vars(self).pop("early", None)
         self.late = np.arange(self.whole)
         return 1.0, y
 

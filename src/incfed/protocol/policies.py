@@ -326,9 +326,8 @@ class OwnPolicy:
             if not chances[k] >= 0.0:
                 wrong = f"{float(chances[k])!r} for arm {k}"
             raise InputError(f"got {wrong}, must be probabilities that are {_PROBABILITIES}", place)
+        # The product is below the sum, also when rounded: random() is at most 1 - 2^-53.
         drawn = int(upto.searchsorted(self.rng.random() * upto[-1], side="right"))
-        if drawn == count:  # rounded up
-            drawn = int(np.flatnonzero(chances)[-1])
         return Choice(drawn, float(chances[drawn] / upto[-1]))
 
     def observed(self, model: ClientModel, x: Floats, y: float) -> tuple[Floats, float]:
