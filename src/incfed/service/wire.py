@@ -159,6 +159,7 @@ class FederationView(Message, ClientRules):
     # As data: its kind and numbers. None: the paper's.
     trigger: dict[str, Any] | None = None  # type: ignore[assignment]
     privacy: PrivacyView | None = None  # type: ignore[assignment]
+    policy: None = None  # each client's own affair
     revision: Natural = 1  # grows when the operator changes the settings
     start: Natural = 0  # the number of the client's last start; 0: it has said none yet
     key: str | None = None  # the one that this client has registered
