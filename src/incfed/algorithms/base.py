@@ -123,7 +123,9 @@ def prices_of(algorithm: Algorithm, count: int) -> Floats:
     place = f"{type(algorithm).__name__}.prices"
     found = array(place, prices, ndim=1, low=0.0, allowed="numbers of at least 0")
     if len(found) != count:
-        raise refuse(place, counted(len(found), "price"), f"one for each of {count} clients")
+        raise refuse(
+            place, counted(len(found), "price"), f"one for each of {counted(count, 'client')}"
+        )
     return found
 
 
