@@ -223,26 +223,21 @@ class OpenRound:
 
     def close(self, decision: Decision, db: Floats) -> tuple[Server, Closed]:
         """Lines 12-14: add the participants' data (db in order of id), and pay them."""
-        server, uploads, members = self.server, self.uploads, decision.participants
+        server, uploads = self.server, self.uploads
         shared, rules = server.shared, server.rules
         streams = None if rules.trigger is None else server.trigger.streams
         if len(db):
-            shared = shared.plus(uploads.pending, members, db, server.ridge)
-        payments, asked = decision.payments[members], uploads.costs[members]
+            shared = shared.plus(uploads.pending, decision.participants, db, server.ridge)
+        places, idle = decision.participants.nonzero()[0], self.idle
+        payments, asked = decision.payments[places], uploads.costs[places]
         paid = math.fsum(payments.tolist())
-        closed = Closed(
-            participants=uploads.clients[members],
-            payments=payments,
-            idle=self.idle,
-            communication=round_communication(
-                self.called, self.idle, len(payments), len(shared.b),
-                streams=streams,
-                everyone=rules.download == EVERYONE, scores=server.scores,
-            ),
-            ratio=math.exp(min(0.0, shared.logdet - self.round.full_value)),
-            gap=decision.gap,
-            costs=asked,
-            asked=asked,
+        sent = round_communication(
+            self.called, idle, len(payments), len(shared.b), streams=streams,
+            everyone=rules.download == EVERYONE, scores=server.scores,
         )  # fmt: skip
+        ratio = math.exp(min(0.0, shared.logdet - self.round.full_value))
+        closed = Closed(
+            uploads.clients[places], payments, idle, sent, ratio, decision.gap, asked, asked
+        )
         spent = exact_sum(server.spent, paid, rules.money_digits)
         return server.after(shared, spent), closed

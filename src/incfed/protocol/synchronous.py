@@ -149,15 +149,15 @@ class SynchronousRun(Run):
             opened = one.called(opened)
         sent = opened.uploads.steps
         opened, decision = self._decide(opened)
-        members, uploads = decision.participants, opened.uploads
+        places, uploads = decision.participants.nonzero()[0], opened.uploads
         for one in features:
-            one.sharing(uploads.clients[members], uploads.steps[members])
+            one.sharing(uploads.clients[places], uploads.steps[places])
         assert uploads.db is not None
-        self.server, closed = opened.close(decision, uploads.db[members])
+        self.server, closed = opened.close(decision, uploads.db.take(places, 0))
         conclude(*self.store, closed.participants, *self.server.shared, self._all_clocks)
         for one in features:
             closed = one.closed(opened, decision, closed)
-        self.log.append(LoggedRound(step, acting, closed, sent, uploads.steps[members]))
+        self.log.append(LoggedRound(step, acting, closed, sent, uploads.steps[places]))
 
     def _decide(self, opened: OpenRound) -> tuple[OpenRound, Decision]:
         """Line 11; the round that is closed is without the clients that failed."""
